@@ -1,1 +1,41 @@
-//! flowgmm
+//! FlowGMM: semi-supervised learning with normalizing flows.
+//!
+//! One invertible network f maps data to a latent space where every class is a Gaussian (or a few); labelled and
+//! unlabelled rows train it together by exact likelihood. After Izmailov, Kirichenko, Finzi and Wilson,
+//! "Semi-Supervised Learning with Normalizing Flows" (ICML 2020); sections and equations named in these docs are
+//! that paper's.
+
+pub mod analysis;
+pub mod bijection;
+mod certificate;
+mod checkpoint;
+mod container;
+mod em;
+mod error;
+mod fit;
+mod fitted;
+mod flow;
+mod fused;
+mod means;
+mod mixture;
+mod model;
+pub mod objective;
+mod recipe;
+pub mod tensor;
+mod theta;
+pub mod train;
+
+pub use certificate::{Certificate, certify, jacobian, log_abs_det};
+pub use checkpoint::{Checkpoints, Resume};
+pub use em::{Em, MixtureStep, estimate};
+pub use error::{Error, Result};
+pub use fit::{
+    Architecture, CouplingKind, FitConfig, FitObserver, Fitter, FlowGmmLearner, Graph, MultiStart, Prepare,
+    Prior, Stage, fit,
+};
+pub use fitted::{FORMAT, Model, Provenance, Scores};
+pub use flow::{Engine, Flow, FlowSpec};
+pub use means::{Means, centroids};
+pub use mixture::{Covariance, Mixture, MixtureSpec, MixtureValues, Trainable};
+pub use model::{Densities, FlowGmm, ModelSpec};
+pub use theta::{Part, Theta};

@@ -1,1 +1,69 @@
-//! report
+//! Figures as SVG and self-contained HTML pages.
+//!
+//! This crate turns numbers into pictures and knows nothing of models. A figure is a plain struct that
+//! implements [`Plot`]: [`Plot::to_svg`] makes a file of it, [`Plot::figure`] a part of a [`Page`].
+//!
+//! | figure | shows |
+//! |---|---|
+//! | [`Panel`] | a square of the plane: decision regions, data, mixture components (paper, figures 1, 2) |
+//! | [`LineChart`] | losses over epochs |
+//! | [`Histogram`] | overlaid distributions (paper, figure 5c) |
+//! | [`ImageSheet`] | small greyscale images in rows (paper, figure 5a, b) |
+//! | [`Confusion`] | true against predicted class |
+//! | [`Reliability`] | accuracy against confidence |
+//!
+//! What holds throughout: text from outside is escaped; a point that is not finite is dropped; a figure of
+//! nothing is an empty figure; nothing refers outside its file; light and dark follow the reader's system.
+//!
+//! ```
+//! use flowgmm_report::{Frame, Grid, Layer, Page, Panel, Plot, Section};
+//!
+//! let points = vec![[0.0, 0.0], [1.0, 0.5], [f64::NAN, 0.0]];
+//! let frame = Frame::around(&points);
+//! let panel = Panel {
+//!     title: "Data".into(),
+//!     frame,
+//!     layers: vec![Layer::Unlabelled(points), Layer::Labelled(vec![([1.0, 0.5], 1)])],
+//!     ..Panel::default()
+//! };
+//! assert!(panel.to_svg().starts_with("<svg"));
+//!
+//! let grids = vec![Grid::row("Labelled + unlabelled", vec![panel.figure()])];
+//! let sections = vec![Section { heading: "Moons".into(), grids, ..Section::default() }];
+//! let page = Page { title: "Report".into(), sections, ..Page::default() };
+//! assert!(page.to_html().contains("<h2>Moons</h2>"));
+//! ```
+
+mod axis;
+mod confusion;
+mod contour;
+mod frame;
+mod histogram;
+mod images;
+mod legend;
+mod line;
+mod page;
+mod panel;
+mod plot;
+mod png;
+mod raster;
+mod reliability;
+mod svg;
+mod table;
+mod theme;
+
+pub use axis::AxisScale;
+pub use confusion::Confusion;
+pub use frame::Frame;
+pub use histogram::Histogram;
+pub use images::ImageSheet;
+pub use legend::{Legend, Mark};
+pub use line::{LineChart, Series, Stroke};
+pub use page::{Columns, Figure, Grid, Page, Section};
+pub use panel::{Ellipse, Layer, Panel};
+pub use plot::Plot;
+pub use raster::Raster;
+pub use reliability::{Reliability, ReliabilityBin};
+pub use svg::Drawing;
+pub use table::{Align, Best, Cell, Column, Table};
+pub use theme::{Colour, class_colour};

@@ -1,1 +1,59 @@
-//! semisup
+//! The problem of semi-supervised classification, without any model: what the data are, how they are read,
+//! split, preprocessed and scored, and what a learner has to offer.
+//!
+//! ```text
+//! bytes -read_table-> Table -schema-> SemiSupervised { x [n, dim], y: Option<class> per row }
+//!       -Preprocess-> x' -Learner::fit-> Classifier -log_probs [n, n_classes]-> Scores
+//! ```
+//!
+//! Randomness is always an argument, [`Rng`]; the same seed gives the same bits at any number of threads.
+//!
+//! ```
+//! use semisup::{Scores, Toy, label_spreading};
+//!
+//! let problem = Toy::Moons.problem(1); // 1000 points, 10 of them labelled
+//! let q = label_spreading(problem.train.x(), problem.train.y(), 2, 10, 0.99);
+//! assert_eq!(q.dim(), (1000, 2));
+//! let labelled = problem.train.labelled_only();
+//! assert_eq!(labelled.n(), 10);
+//! # let log_probs = label_spreading(labelled.x(), labelled.y(), 2, 3, 0.5).ln();
+//! # let y: Vec<usize> = labelled.y().iter().map(|y| y.unwrap()).collect();
+//! # assert!(Scores::from_log_probs(&log_probs, &y).accuracy > 0.5);
+//! ```
+
+mod data;
+mod digits;
+mod error;
+pub mod graph;
+mod learner;
+mod linalg;
+pub mod metrics;
+mod preprocess;
+mod records;
+pub mod split;
+mod stream;
+mod table;
+mod toy;
+
+pub use data::{Labelled, SemiSupervised};
+pub use digits::digits;
+pub use error::Error;
+pub use graph::{knn, label_spreading};
+pub use learner::{Classifier, Learner};
+pub use metrics::{Scores, fit_temperature};
+pub use ndarray;
+pub use preprocess::Preprocess;
+pub use stream::{RowBatches, stream_features};
+pub use table::{Table, read_table, read_table_path};
+pub use toy::{Toy, ToyProblem};
+
+/// What a fallible function of this crate returns.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// The one random generator of the project: named, portable, seeded by the caller.
+pub type Rng = rand_chacha::ChaCha8Rng;
+
+/// The generator that starts from `seed`.
+pub fn rng(seed: u64) -> Rng {
+    rand::SeedableRng::seed_from_u64(seed)
+}

@@ -1,0 +1,68 @@
+//! Looking into the latent space (paper, sections 6.2 and 6.3). All in the flow's own, preprocessed space.
+
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
+
+use crate::{bijection::Bijection, model::FlowGmm, tensor::to_array};
+
+/// How far a row is from the decision boundary, and between which classes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Boundary {
+    /// d = | ||mu' - z||^2 - ||mu'' - z||^2 | / (2 ||mu' - mu''||).
+    pub distance: f64,
+    /// The nearest Gaussian.
+    pub nearest: usize,
+    /// The nearest Gaussian of another class.
+    pub second: usize,
+}
+
+/// Exact latent distance to the boundary between the two nearest classes' means, for equal spherical covariances.
+pub fn boundary(gmm: &FlowGmm, x: ArrayView2<f64>) -> Vec<Boundary> {
+    let means = gmm.mixture().values().means;
+    let class_of = gmm.mixture().spec().class_of();
+    let z = gmm.encode(x);
+    let square = |a: ArrayView1<f64>, b: ArrayView1<f64>| (&a - &b).mapv(|v| v * v).sum();
+    z.rows()
+        .into_iter()
+        .map(|z| {
+            let d2: Vec<f64> = means.rows().into_iter().map(|mu| square(mu, z)).collect();
+            let closest = |allowed: &dyn Fn(usize) -> bool| {
+                let candidates = (0..d2.len()).filter(|&c| allowed(c));
+                candidates.min_by(|&a, &b| d2[a].total_cmp(&d2[b])).expect("at least two classes")
+            };
+            let nearest = closest(&|_| true);
+            let second = closest(&|c| class_of[c] != class_of[nearest]);
+            let apart = square(means.row(nearest), means.row(second)).sqrt();
+            Boundary { distance: (d2[second] - d2[nearest]).abs() / (2.0 * apart), nearest, second }
+        })
+        .collect()
+}
+
+/// f^-1((1 - a) f(x_0) + a f(x_1)) for each a in `steps`.
+pub fn interpolate(gmm: &FlowGmm, from: ArrayView1<f64>, to: ArrayView1<f64>, steps: &[f64]) -> Array2<f64> {
+    let ends = ndarray::stack(Axis(0), &[from, to]).expect("two rows of one length");
+    let z = gmm.encode(ends.view());
+    let path = Array2::from_shape_fn((steps.len(), z.ncols()), |(i, j)| {
+        (1.0 - steps[i]) * z[[0, j]] + steps[i] * z[[1, j]]
+    });
+    gmm.decode(path.view())
+}
+
+/// Standard deviation of every activation of f_{:layer} over rows: sigma_c of the feature visualisation.
+pub fn activation_spread(gmm: &FlowGmm, layer: usize, x: ArrayView2<f64>) -> Array1<f64> {
+    let head = gmm.flow().slice(0..layer);
+    to_array(&head.forward(gmm.place().rows(x)).value).std_axis(Axis(0), 0.0)
+}
+
+/// x(alpha) = f_{:layer}^-1(f_{:layer}(x) + alpha sigma_c delta_c), with `shift` = alpha sigma_c (section 6.3).
+pub fn visualise_feature(
+    gmm: &FlowGmm,
+    layer: usize,
+    channel: usize,
+    shift: f64,
+    x: ArrayView2<f64>,
+) -> Array2<f64> {
+    let (head, place) = (gmm.flow().slice(0..layer), gmm.place());
+    let mut activations = to_array(&head.forward(place.rows(x)).value);
+    activations.column_mut(channel).mapv_inplace(|a| a + shift);
+    to_array(&head.inverse(place.rows(activations.view())))
+}

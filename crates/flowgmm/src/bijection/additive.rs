@@ -1,0 +1,58 @@
+//! Additive coupling (NICE): z_c = x_c + net(x_k), log_det = 0. Volume-preserving and never unstable.
+
+use burn::tensor::Tensor;
+use semisup::Rng;
+
+use super::{Bijection, Init, Mapped, Mask, conditioner::Conditioner};
+use crate::{tensor::Place, theta::Theta};
+
+#[derive(Clone, Debug)]
+pub(super) struct Additive {
+    net: Conditioner,
+    theta: Theta,
+}
+
+impl Additive {
+    pub(super) fn new(
+        dim: usize,
+        mask: Mask,
+        hidden: &[usize],
+        init: Init,
+        rng: &mut Rng,
+        place: &Place,
+    ) -> Self {
+        let net = Conditioner::new(dim, mask, hidden, 1);
+        Self { theta: Theta::new(net.draw(init, rng), place), net }
+    }
+}
+
+impl Bijection for Additive {
+    fn dim(&self) -> usize {
+        self.net.dim
+    }
+
+    fn forward(&self, x: Tensor<2>) -> Mapped {
+        let (kept, changed) = self.net.split(x);
+        let log_det = kept.zeros_like().sum_dim(1);
+        let t = self.net.net(&self.theta, kept.clone());
+        Mapped { value: self.net.merge(kept, changed + t), log_det }
+    }
+
+    fn inverse(&self, z: Tensor<2>) -> Tensor<2> {
+        let (kept, changed) = self.net.split(z);
+        let t = self.net.net(&self.theta, kept.clone());
+        self.net.merge(kept, changed - t)
+    }
+
+    fn thetas(&self) -> Vec<&Theta> {
+        vec![&self.theta]
+    }
+
+    fn thetas_mut(&mut self) -> Vec<&mut Theta> {
+        vec![&mut self.theta]
+    }
+
+    fn boxed(&self) -> Box<dyn Bijection> {
+        Box::new(self.clone())
+    }
+}

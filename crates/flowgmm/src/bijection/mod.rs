@@ -1,0 +1,244 @@
+//! Invertible maps f: R^dim -> R^dim with a tractable log|det df/dx| (paper, section 3).
+//!
+//! | file | map | paper / source |
+//! |---|---|---|
+//! | `affine` | x_c -> (x_c + t) e^s or x_c e^s + t | RealNVP coupling, forms A and B |
+//! | `additive` | x_c -> x_c + t | NICE coupling |
+//! | `spline` | monotone rational-quadratic spline per column | neural spline flows |
+//! | `permutation` | columns in another order | |
+//! | `actnorm` | (x + b) e^s per column, initialised on data | Glow |
+//! | `linear` | x W^T with W = P L U | Glow |
+//! | `logit` | logit(alpha + (1 - 2 alpha) x) | RealNVP preprocessing |
+//!
+//! To add one: write its file, give it a variant in [`BijectionSpec`], and the law tests in
+//! `tests/laws.rs` pick it up from [`BijectionSpec::examples`].
+
+mod actnorm;
+mod additive;
+mod affine;
+mod conditioner;
+mod linear;
+mod logit;
+mod mask;
+mod permutation;
+mod spline;
+
+use std::fmt::Debug;
+
+use burn::tensor::Tensor;
+use flowgmm_kernels::Coupling;
+use semisup::Rng;
+use serde::{Deserialize, Serialize};
+
+pub use affine::Form;
+pub use mask::Mask;
+
+use crate::{Error, Result, tensor::Place, theta::Theta};
+
+/// What a bijection returns: the image and how it stretched space there.
+#[derive(Clone, Debug)]
+pub struct Mapped {
+    /// f(x), `[n, dim]`.
+    pub value: Tensor<2>,
+    /// log|det df/dx| per row, `[n, 1]`.
+    pub log_det: Tensor<2>,
+}
+
+/// An invertible map of rows.
+pub trait Bijection: Debug + Send + Sync {
+    /// Number of columns, in and out.
+    fn dim(&self) -> usize;
+
+    /// z = f(x) and log|det df/dx|.
+    fn forward(&self, x: Tensor<2>) -> Mapped;
+
+    /// x = f^-1(z).
+    fn inverse(&self, z: Tensor<2>) -> Tensor<2>;
+
+    /// The trainable parameters, in a fixed order.
+    fn thetas(&self) -> Vec<&Theta> {
+        Vec::new()
+    }
+
+    /// The same, to be updated.
+    fn thetas_mut(&mut self) -> Vec<&mut Theta> {
+        Vec::new()
+    }
+
+    /// Data-dependent initialisation on a first batch; most maps need none.
+    fn adapt(&mut self, _x: &Tensor<2>) {}
+
+    /// The fused kernel that computes the same map, if there is one.
+    fn kernel(&self) -> Option<&Coupling> {
+        None
+    }
+
+    /// A copy behind a box; parameters are shared until one of them changes.
+    fn boxed(&self) -> Box<dyn Bijection>;
+}
+
+impl Clone for Box<dyn Bijection> {
+    fn clone(&self) -> Self {
+        self.boxed()
+    }
+}
+
+/// How fresh parameters are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Init {
+    /// Last layers are zero: a fresh flow is the identity.
+    Identity,
+    /// All layers random, as in the authors' code.
+    Random,
+}
+
+/// The architecture of one bijection: everything but its parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+pub enum BijectionSpec {
+    /// Affine coupling.
+    Affine {
+        /// Which columns are kept.
+        mask: Mask,
+        /// Widths of the hidden layers.
+        hidden: Vec<usize>,
+        /// Order of scale and shift.
+        form: Form,
+    },
+    /// Additive coupling.
+    Additive {
+        /// Which columns are kept.
+        mask: Mask,
+        /// Widths of the hidden layers.
+        hidden: Vec<usize>,
+    },
+    /// Rational-quadratic spline coupling.
+    Spline {
+        /// Which columns are kept.
+        mask: Mask,
+        /// Widths of the hidden layers.
+        hidden: Vec<usize>,
+        /// Number of bins of each spline.
+        bins: usize,
+        /// The spline lives on [-bound, bound]; outside it is the identity.
+        bound: f64,
+    },
+    /// Columns in a fixed other order: z[:, j] = x[:, order[j]].
+    Permutation {
+        /// Where each column comes from.
+        order: Vec<usize>,
+    },
+    /// Per-column shift and scale, initialised to standardise the first batch.
+    ActNorm,
+    /// Invertible matrix by its LU factors with a fixed permutation of rows.
+    Linear {
+        /// The permutation P, as for [`BijectionSpec::Permutation`].
+        order: Vec<usize>,
+    },
+    /// logit(alpha + (1 - 2 alpha) x) for x in [0, 1].
+    Logit {
+        /// Distance kept from 0 and 1.
+        alpha: f64,
+    },
+}
+
+/// No architecture asks for wider layers than this; a file that does is damaged or hostile.
+const MAX_WIDTH: usize = 1 << 16;
+
+impl BijectionSpec {
+    /// Checks that this describes a bijection of `dim` columns, without building it.
+    pub fn validate(&self, dim: usize) -> Result<()> {
+        let wrong = |what: String| Err(Error::Config(what));
+        if dim == 0 || dim > MAX_WIDTH {
+            return wrong(format!("a flow needs between 1 and {MAX_WIDTH} columns, got {dim}"));
+        }
+        match self {
+            Self::Affine { hidden, .. } | Self::Additive { hidden, .. } | Self::Spline { hidden, .. }
+                if hidden.iter().any(|&h| h == 0 || h > MAX_WIDTH) || hidden.len() > 16 =>
+            {
+                wrong(format!(
+                    "hidden widths must be between 1 and {MAX_WIDTH}, at most 16 of them, got {hidden:?}"
+                ))
+            }
+            Self::Spline { bins, bound, .. }
+                if *bins < 2 || *bins > 256 || !bound.is_finite() || *bound <= 0.0 =>
+            {
+                wrong(format!("a spline needs 2 to 256 bins and a positive bound, got {bins} and {bound}"))
+            }
+            Self::Permutation { order } | Self::Linear { order }
+                if !permutation::is_permutation(order, dim) =>
+            {
+                wrong(format!("a permutation of {dim} columns names each of 0..{dim} once, got {order:?}"))
+            }
+            Self::Logit { alpha } if !(0.0..0.5).contains(alpha) => {
+                wrong(format!("logit preprocessing needs 0 <= alpha < 0.5, got {alpha}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A bijection of this architecture with fresh parameters.
+    pub fn build(&self, dim: usize, init: Init, rng: &mut Rng, place: &Place) -> Result<Box<dyn Bijection>> {
+        self.validate(dim)?;
+        Ok(match self {
+            Self::Affine { mask, hidden, form } => {
+                Box::new(affine::Affine::new(dim, *mask, hidden, *form, init, rng, place))
+            }
+            Self::Additive { mask, hidden } => {
+                Box::new(additive::Additive::new(dim, *mask, hidden, init, rng, place))
+            }
+            Self::Spline { mask, hidden, bins, bound } => {
+                Box::new(spline::Spline::new(dim, *mask, hidden, *bins, *bound, init, rng, place))
+            }
+            Self::Permutation { order } => Box::new(permutation::Permutation::new(order)),
+            Self::ActNorm => Box::new(actnorm::ActNorm::new(dim, init, rng, place)),
+            Self::Linear { order } => Box::new(linear::Linear::new(order, init, rng, place)),
+            Self::Logit { alpha } => Box::new(logit::Logit::new(dim, *alpha)),
+        })
+    }
+
+    /// Number of trainable values, or `None` if it overflows.
+    pub fn n_parameters(&self, dim: usize) -> Option<usize> {
+        let net = |mask: &Mask, hidden: &[usize], per_column: usize, extra: usize| -> Option<usize> {
+            let (keep, change) = mask.split(dim);
+            let (mut total, mut n_in) = (change.len().checked_mul(extra)?, keep.len());
+            for n_out in hidden.iter().copied().chain([change.len().checked_mul(per_column)?]) {
+                total = total.checked_add(n_in.checked_add(1)?.checked_mul(n_out)?)?;
+                n_in = n_out;
+            }
+            Some(total)
+        };
+        match self {
+            Self::Affine { mask, hidden, .. } => net(mask, hidden, 2, 1),
+            Self::Additive { mask, hidden } => net(mask, hidden, 1, 0),
+            Self::Spline { mask, hidden, bins, .. } => net(mask, hidden, 3 * bins - 1, 0),
+            Self::ActNorm => dim.checked_mul(2),
+            Self::Linear { .. } => dim.checked_mul(dim)?.checked_mul(2)?.checked_add(dim),
+            Self::Permutation { .. } | Self::Logit { .. } => Some(0),
+        }
+    }
+
+    /// One architecture of every kind for `dim` columns: what the laws are tested on.
+    pub fn examples(dim: usize, rng: &mut Rng) -> Vec<Self> {
+        use rand::seq::SliceRandom;
+        let mut order: Vec<usize> = (0..dim).collect();
+        order.shuffle(rng);
+        let mut specs = vec![
+            Self::Permutation { order: order.clone() },
+            Self::ActNorm,
+            Self::Linear { order },
+            Self::Logit { alpha: 0.05 },
+            Self::Affine { mask: Mask::KeepEven, hidden: vec![], form: Form::ScaleThenShift },
+        ];
+        for mask in [Mask::KeepEven, Mask::KeepOdd, Mask::KeepFirst, Mask::KeepSecond] {
+            specs.extend([
+                Self::Affine { mask, hidden: vec![7], form: Form::ShiftThenScale },
+                Self::Affine { mask, hidden: vec![6, 5], form: Form::ScaleThenShift },
+                Self::Additive { mask, hidden: vec![5] },
+                Self::Spline { mask, hidden: vec![6], bins: 5, bound: 3.0 },
+            ]);
+        }
+        specs
+    }
+}

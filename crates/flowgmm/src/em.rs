@@ -1,0 +1,138 @@
+//! Expectation-maximisation (paper, appendix A) and closed-form mixture estimates (appendix B).
+//!
+//! E-step, exact: q_k = p(k | x) for every unlabelled row. M-step: a stretch of gradient steps on
+//! -sum_k q_k log p(x | k), whose gradient at the moment of the E-step equals the marginal's. The mixture itself
+//! can be re-estimated in closed form from z = f(x) and q:
+//!
+//!   mu_c = sum r_c z / sum r_c,   sigma_c^2 = sum r_c (z - mu_c)^2 / sum r_c,   pi_k = mean q_k,   w_c = share of c in its class
+
+use ndarray::{Array2, ArrayView2};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Result,
+    mixture::{Covariance, MixtureSpec, MixtureValues},
+    model::FlowGmm,
+    train::TrainingRows,
+};
+
+/// When E-steps happen and what they do to the mixture.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Em {
+    /// Epochs between two E-steps.
+    pub every: usize,
+    /// The mixture's share of the M-step.
+    pub mixture: MixtureStep,
+}
+
+/// How the mixture's own parameters move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+pub enum MixtureStep {
+    /// They do not: the paper's setting.
+    Fixed,
+    /// One closed-form estimate with each E-step, jointly with the flow.
+    ClosedForm,
+    /// With each E-step, this many EM iterations of the mixture for the flow as it stands, then the flow goes on
+    /// with the mixture fixed.
+    Alternating {
+        /// EM iterations per turn.
+        iterations: usize,
+    },
+}
+
+/// The result of an E-step.
+pub(crate) struct Expectation {
+    /// Responsibilities of the unlabelled rows, `[n_u, K]`.
+    pub(crate) q: Vec<f32>,
+    /// New mixture values, if the M-step has any.
+    pub(crate) mixture: Option<MixtureValues>,
+}
+
+/// Smallest sigma a closed-form estimate may give: a Gaussian on a single point must not collapse.
+const MIN_SIGMA: f64 = 1e-2;
+
+pub(crate) fn expectation(model: &FlowGmm, rows: &TrainingRows, em: &Em) -> Result<Expectation> {
+    let place = model.place();
+    let k = rows.n_classes;
+    let z_u = model.encode(rows.unlabelled.array().view());
+    let z_l = model.encode(rows.labelled.array().view());
+    let mut current = model.clone();
+    let iterations = match em.mixture {
+        MixtureStep::Fixed => 0,
+        MixtureStep::ClosedForm => 1,
+        MixtureStep::Alternating { iterations } => iterations,
+    };
+    for _ in 0..iterations {
+        let q = latent_posterior(&current, z_u.view());
+        let mut all = Array2::zeros((z_l.nrows() + z_u.nrows(), z_u.ncols()));
+        let mut weights = Array2::zeros((all.nrows(), k));
+        all.slice_mut(ndarray::s![..z_l.nrows(), ..]).assign(&z_l);
+        all.slice_mut(ndarray::s![z_l.nrows().., ..]).assign(&z_u);
+        for (row, &y) in rows.y.iter().enumerate() {
+            weights[[row, y]] = 1.0;
+        }
+        weights.slice_mut(ndarray::s![z_l.nrows().., ..]).assign(&q);
+        let shares = current.mixture().component_shares(place.rows(all.view()));
+        let values = estimate(current.mixture().spec(), all.view(), weights.view(), shares.view());
+        current.set_mixture(&values)?;
+    }
+    let q = latent_posterior(&current, z_u.view()).iter().map(|&v| v as f32).collect();
+    Ok(Expectation { q, mixture: (iterations > 0).then(|| current.mixture().values()) })
+}
+
+/// p(k | z), `[n, K]`.
+fn latent_posterior(model: &FlowGmm, z: ArrayView2<f64>) -> Array2<f64> {
+    let mixture = model.mixture();
+    let joint = mixture.log_conditional(model.place().rows(z)) + mixture.log_prior();
+    crate::tensor::to_array(&crate::tensor::log_normalise(joint)).mapv(f64::exp)
+}
+
+/// Closed-form estimates from latent rows `[n, dim]`, class weights `[n, K]` and, within classes, the shares of the
+/// Gaussians `[n, C]`.
+pub fn estimate(
+    spec: &MixtureSpec,
+    z: ArrayView2<f64>,
+    q: ArrayView2<f64>,
+    shares: ArrayView2<f64>,
+) -> MixtureValues {
+    let class_of = spec.class_of();
+    let r = Array2::from_shape_fn((z.nrows(), class_of.len()), |(n, c)| q[[n, class_of[c]]] * shares[[n, c]]);
+    let means = crate::means::centroids(z, r.view());
+    let sigma_columns = match spec.covariance {
+        Covariance::Spherical => 1,
+        Covariance::Diagonal => spec.dim,
+    };
+    let mut log_sigma = Array2::zeros((class_of.len(), sigma_columns));
+    let mut mass = vec![0.0; class_of.len()];
+    for (c, weights) in r.columns().into_iter().enumerate() {
+        let mut variance = vec![0.0; spec.dim];
+        for (row, &weight) in z.rows().into_iter().zip(weights) {
+            mass[c] += weight;
+            for j in 0..spec.dim {
+                variance[j] += weight * (row[j] - means[[c, j]]).powi(2);
+            }
+        }
+        let total = mass[c].max(1e-12);
+        match spec.covariance {
+            Covariance::Spherical => {
+                let mean = variance.iter().sum::<f64>() / (total * spec.dim as f64);
+                log_sigma[[c, 0]] = mean.sqrt().max(MIN_SIGMA).ln();
+            }
+            Covariance::Diagonal => {
+                for j in 0..spec.dim {
+                    log_sigma[[c, j]] = (variance[j] / total).sqrt().max(MIN_SIGMA).ln();
+                }
+            }
+        }
+    }
+    // Shares and priors keep a little of every class, so that none can be lost for good.
+    let log_share = |mass: f64, total: f64| ((mass + 1e-6) / (total + 1e-6)).ln();
+    let of_class =
+        |k: usize| -> f64 { (0..class_of.len()).filter(|&c| class_of[c] == k).map(|c| mass[c]).sum() };
+    let log_weight = (0..class_of.len()).map(|c| log_share(mass[c], of_class(class_of[c]))).collect();
+    let everything: f64 = mass.iter().sum();
+    let log_prior = (0..spec.n_classes()).map(|k| log_share(of_class(k), everything)).collect();
+    MixtureValues { means, log_sigma, log_weight, log_prior }
+}

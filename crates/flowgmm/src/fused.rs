@@ -1,0 +1,150 @@
+//! The fused CPU kernel of `flowgmm-kernels` as one differentiable Burn operation.
+//!
+//! A run of affine couplings is a single node of the autodiff graph with parents (x, theta_1, ..., theta_m) and
+//! the hand-derived backward of the kernel. It returns rows `[n, dim + 1]`: z and, in the last column, log_det.
+//! The composed layers in `bijection::affine` are its oracle (`tests/fused.rs`).
+
+use std::sync::Arc;
+
+use burn::{
+    backend::{
+        Autodiff, DispatchDevice, Flex, TensorMetadata,
+        autodiff::{
+            checkpoint::{base::Checkpointer, strategy::NoCheckpointing},
+            grads::Gradients,
+            ops::{Backward, Ops, OpsKind},
+        },
+        tensor::FloatTensor,
+    },
+    tensor::{DType, Tensor, TensorData},
+};
+use flowgmm_kernels::{Chain, Tape};
+
+use crate::{bijection::Mapped, theta::Theta};
+
+/// Longer runs are cut: Burn fixes the number of a node's parents at compile time.
+pub(crate) const MAX_COUPLINGS: usize = 16;
+
+/// z and log_det by the kernel, or `None` where only composed operations work.
+pub(crate) fn forward(chain: &Arc<Chain>, thetas: &[&Theta], x: &Tensor<2>) -> Option<Mapped> {
+    if !applies(x) {
+        return None;
+    }
+    let out = if x.is_autodiff() || thetas.iter().any(|theta| theta.value().is_autodiff()) {
+        tracked(chain, thetas, x)
+    } else {
+        let weights = plain_weights(thetas);
+        let rows = plain(x.clone());
+        let n = x.dims()[0];
+        let out = chain.forward_only(&slices(&weights), values(&rows), n);
+        Tensor::from_data(TensorData::new(out, [n, chain.dim() + 1]), (&x.device(), DType::F32))
+    };
+    let dim = chain.dim();
+    Some(Mapped { value: out.clone().narrow(1, 0, dim), log_det: out.narrow(1, dim, 1) })
+}
+
+/// x by the kernel, or `None` where only composed operations work (or a gradient is wanted).
+pub(crate) fn inverse(chain: &Arc<Chain>, thetas: &[&Theta], z: &Tensor<2>) -> Option<Tensor<2>> {
+    if !applies(z) || z.is_autodiff() || thetas.iter().any(|theta| theta.value().is_autodiff()) {
+        return None;
+    }
+    let weights = plain_weights(thetas);
+    let [n, dim] = z.dims();
+    let x = chain.inverse(&slices(&weights), values(&plain(z.clone())), n);
+    Some(Tensor::from_data(TensorData::new(x, [n, dim]), (&z.device(), DType::F32)))
+}
+
+fn applies(x: &Tensor<2>) -> bool {
+    let device = x.device().without_autodiff();
+    x.dtype() == DType::F32 && matches!(device.as_dispatch(), DispatchDevice::Flex(_))
+}
+
+type Plain = FloatTensor<Flex>;
+type Tracked = FloatTensor<Autodiff<Flex>>;
+
+fn tracked(chain: &Arc<Chain>, thetas: &[&Theta], x: &Tensor<2>) -> Tensor<2> {
+    let mut parents: Vec<Tracked> = vec![differentiable(x.clone().autodiff())];
+    parents.extend(thetas.iter().map(|theta| differentiable(theta.value().clone().autodiff())));
+    macro_rules! by_count {
+        ($($n:literal)*) => {
+            match parents.len() {
+                $($n => node::<$n>(chain, parents),)*
+                _ => unreachable!("runs are cut at {MAX_COUPLINGS} couplings"),
+            }
+        };
+    }
+    let out = by_count!(2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17);
+    Tensor::from_primitive::<Autodiff<Flex>>(out)
+}
+
+fn node<const N: usize>(chain: &Arc<Chain>, parents: Vec<Tracked>) -> Tracked {
+    let parents: [Tracked; N] = parents.try_into().expect("counted by the caller");
+    let guards = parents.each_ref().map(|parent| parent.node());
+    let primitives: Vec<Plain> =
+        parents.into_iter().map(|parent| parent.into_parts().0.to_contiguous()).collect();
+    let (x, weights) = primitives.split_first().expect("x comes first");
+    let n = x.shape()[0];
+    let rows = |values: Vec<f32>| Plain::from_data(TensorData::new(values, [n, chain.dim() + 1]));
+    match ChainBackward::<N>.prepare::<NoCheckpointing>(guards).compute_bound().stateful() {
+        OpsKind::Tracked(prepared) => {
+            let (out, tape) = chain.forward(&slices(weights), values(x), n);
+            let saved = Saved { chain: chain.clone(), weights: weights.to_vec(), tape: Arc::new(tape) };
+            prepared.finish(saved, rows(out))
+        }
+        OpsKind::UnTracked(prepared) => {
+            prepared.finish(rows(chain.forward_only(&slices(weights), values(x), n)))
+        }
+    }
+}
+
+/// What the backward pass needs.
+#[derive(Clone, Debug)]
+struct Saved {
+    chain: Arc<Chain>,
+    weights: Vec<Plain>,
+    tape: Arc<Tape>,
+}
+
+#[derive(Debug)]
+struct ChainBackward<const N: usize>;
+
+impl<const N: usize> Backward<Flex, N> for ChainBackward<N> {
+    type State = Saved;
+
+    fn backward(self, ops: Ops<Saved, N>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let upstream = grads.consume::<Flex>(&ops.node).to_contiguous();
+        let Saved { chain, weights, tape } = ops.state;
+        let found = chain.backward(&slices(&weights), &tape, values(&upstream));
+        let n = upstream.shape()[0];
+        let vectors = found.thetas.into_iter().map(|g| {
+            let length = g.len();
+            Plain::from_data(TensorData::new(g, [length]))
+        });
+        let x = Plain::from_data(TensorData::new(found.x, [n, chain.dim()]));
+        for (parent, gradient) in ops.parents.into_iter().zip(std::iter::once(x).chain(vectors)) {
+            if let Some(parent) = parent {
+                grads.register::<Flex>(parent.id, gradient);
+            }
+        }
+    }
+}
+
+fn differentiable<const D: usize>(tensor: Tensor<D>) -> Tracked {
+    tensor.try_into_primitive::<Autodiff<Flex>>().expect("checked by `applies`")
+}
+
+fn plain<const D: usize>(tensor: Tensor<D>) -> Plain {
+    tensor.try_into_primitive::<Flex>().expect("checked by `applies`").to_contiguous()
+}
+
+fn plain_weights(thetas: &[&Theta]) -> Vec<Plain> {
+    thetas.iter().map(|theta| plain(theta.value().clone())).collect()
+}
+
+fn values(tensor: &Plain) -> &[f32] {
+    tensor.as_slice::<f32>().expect("contiguous single precision")
+}
+
+fn slices(tensors: &[Plain]) -> Vec<&[f32]> {
+    tensors.iter().map(values).collect()
+}

@@ -1,0 +1,320 @@
+//! The latent Gaussian mixture (paper, section 4 and appendix B).
+//!
+//! Class k owns one or more Gaussians c with weights w_c (summing to one within the class), means mu_c and
+//! covariance sigma_c^2 I or diag(sigma_c^2); classes have the prior pi:
+//!
+//!   log p(z | k) = logsumexp_{c in k} [ log w_c + log N(z; mu_c, Sigma_c) ],   log p(z, k) = log pi_k + log p(z | k)
+//!
+//! The quadratic form is expanded, sum_d (z_d - mu_d)^2 / sigma_d^2 = z^2 . a - 2 z . (mu a) + mu^2 . a with
+//! a = sigma^-2, so that it is two matrix products for any covariance.
+
+use burn::tensor::Tensor;
+use ndarray::Array2;
+use rand::Rng as _;
+use rand_distr::{Distribution, StandardNormal};
+use semisup::Rng;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Error, Result,
+    tensor::{Place, log_normalise, log_sum_exp, to_vec},
+    theta::Theta,
+};
+
+/// Shape of each Gaussian.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Covariance {
+    /// sigma_c^2 I.
+    Spherical,
+    /// diag(sigma_c^2).
+    Diagonal,
+}
+
+/// Which parts of the mixture the optimiser may move.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Trainable {
+    /// The means mu.
+    pub means: bool,
+    /// The covariances, as log sigma.
+    pub covariances: bool,
+    /// The class prior pi and the weights within classes.
+    pub weights: bool,
+}
+
+/// The architecture of a mixture.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MixtureSpec {
+    /// Latent dimension.
+    pub dim: usize,
+    /// Number of Gaussians of each class.
+    pub per_class: Vec<usize>,
+    /// Their shape.
+    pub covariance: Covariance,
+    /// What is trained.
+    pub trainable: Trainable,
+}
+
+impl MixtureSpec {
+    /// One spherical Gaussian per class, nothing trained: the paper's mixture.
+    pub fn fixed(dim: usize, n_classes: usize) -> Self {
+        Self {
+            dim,
+            per_class: vec![1; n_classes],
+            covariance: Covariance::Spherical,
+            trainable: Trainable::default(),
+        }
+    }
+
+    /// Number of classes K.
+    pub fn n_classes(&self) -> usize {
+        self.per_class.len()
+    }
+
+    /// Number of Gaussians.
+    pub fn n_components(&self) -> usize {
+        self.per_class.iter().sum()
+    }
+
+    /// The class of each Gaussian.
+    pub fn class_of(&self) -> Vec<usize> {
+        self.per_class.iter().enumerate().flat_map(|(k, &m)| std::iter::repeat_n(k, m)).collect()
+    }
+
+    /// Checks that this describes a mixture.
+    pub fn validate(&self) -> Result<()> {
+        if self.dim == 0 || self.per_class.is_empty() || self.per_class.contains(&0) {
+            return Err(Error::Config(format!(
+                "a mixture needs a dimension and at least one Gaussian in each class, got {} and {:?}",
+                self.dim, self.per_class
+            )));
+        }
+        if self.n_components() > 1 << 16 {
+            return Err(Error::Config(format!("{} Gaussians are too many", self.n_components())));
+        }
+        Ok(())
+    }
+}
+
+/// Values of a mixture, on the CPU in double precision.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MixtureValues {
+    /// `[C, dim]`.
+    pub means: Array2<f64>,
+    /// log sigma, `[C, 1]` or `[C, dim]`.
+    pub log_sigma: Array2<f64>,
+    /// log w_c within the class, `[C]`; normalised on use.
+    pub log_weight: Vec<f64>,
+    /// log pi_k, `[K]`; normalised on use.
+    pub log_prior: Vec<f64>,
+}
+
+/// The mixture with its parameters.
+#[derive(Clone, Debug)]
+pub struct Mixture {
+    spec: MixtureSpec,
+    means: Theta,
+    log_sigma: Theta,
+    weights: Theta,
+    /// Gaussian of (class, slot), padded with repeats, and -1e30 on the padding. `None`: one each.
+    slots: Option<(Vec<usize>, Tensor<2>)>,
+}
+
+const LOG_2PI: f64 = 1.837_877_066_409_345_3;
+/// Log-weight of a slot that is not there: far below any real one, yet finite, so that no NaN can arise.
+const ABSENT: f64 = -1e30;
+
+impl Mixture {
+    /// A mixture with given values.
+    pub fn new(spec: MixtureSpec, values: &MixtureValues, place: &Place) -> Result<Self> {
+        spec.validate()?;
+        let (c, k) = (spec.n_components(), spec.n_classes());
+        let sigma_columns = match spec.covariance {
+            Covariance::Spherical => 1,
+            Covariance::Diagonal => spec.dim,
+        };
+        if values.means.dim() != (c, spec.dim)
+            || values.log_sigma.dim() != (c, sigma_columns)
+            || values.log_weight.len() != c
+            || values.log_prior.len() != k
+        {
+            return Err(Error::Config(format!(
+                "mixture values do not fit {c} Gaussians of {k} classes in {} dimensions",
+                spec.dim
+            )));
+        }
+        let piece = |name: &str, shape: [usize; 2], values: Vec<f64>| (name.to_string(), shape, values);
+        let means = vec![piece("means", [c, spec.dim], values.means.iter().copied().collect())];
+        let log_sigma =
+            vec![piece("log_sigma", [c, sigma_columns], values.log_sigma.iter().copied().collect())];
+        let weights = vec![
+            piece("log_weight", [1, c], values.log_weight.clone()),
+            piece("log_prior", [1, k], values.log_prior.clone()),
+        ];
+        let slots = slots(&spec, place);
+        Ok(Self {
+            means: Theta::new(means, place),
+            log_sigma: Theta::new(log_sigma, place),
+            weights: Theta::new(weights, place),
+            slots,
+            spec,
+        })
+    }
+
+    /// The architecture.
+    pub fn spec(&self) -> &MixtureSpec {
+        &self.spec
+    }
+
+    /// The current values; weights and prior normalised.
+    pub fn values(&self) -> MixtureValues {
+        let matrix = |t: Tensor<2>| crate::tensor::to_array(&t);
+        let (log_weight, log_prior) = self.log_weights();
+        MixtureValues {
+            means: matrix(self.means.part(0)),
+            log_sigma: matrix(self.log_sigma.part(0)),
+            log_weight: to_vec(&log_weight),
+            log_prior: to_vec(&log_prior),
+        }
+    }
+
+    /// All parameters, trained or not, in a fixed order.
+    pub fn thetas(&self) -> Vec<&Theta> {
+        vec![&self.means, &self.log_sigma, &self.weights]
+    }
+
+    /// The same, to be updated.
+    pub fn thetas_mut(&mut self) -> Vec<&mut Theta> {
+        vec![&mut self.means, &mut self.log_sigma, &mut self.weights]
+    }
+
+    /// Which of [`Mixture::thetas`] are trained.
+    pub fn trained(&self) -> [bool; 3] {
+        let Trainable { means, covariances, weights } = self.spec.trainable;
+        [means, covariances, weights]
+    }
+
+    /// log p(z | k) for every class, `[n, K]`.
+    pub fn log_conditional(&self, z: Tensor<2>) -> Tensor<2> {
+        let components = self.log_components(z);
+        match &self.slots {
+            None => components,
+            Some((indices, absent)) => {
+                let [n, _] = components.dims();
+                let (k, slots) = (self.spec.n_classes(), indices.len() / self.spec.n_classes());
+                let (log_weight, _) = self.log_weights();
+                let place = Place::of(&components);
+                let padded = (components + log_weight).select(1, place.indices(indices)) + absent.clone();
+                log_sum_exp(padded.reshape([n * k, slots])).reshape([n, k])
+            }
+        }
+    }
+
+    /// log pi_k, `[1, K]`.
+    pub fn log_prior(&self) -> Tensor<2> {
+        log_normalise(self.weights.part(1))
+    }
+
+    /// The share of each Gaussian within its class at z, `[n, C]`: 1 where a class has only one.
+    pub(crate) fn component_shares(&self, z: Tensor<2>) -> Array2<f64> {
+        let components = self.log_components(z.clone()) + self.log_weights().0;
+        let place = Place::of(&components);
+        let own = self.log_conditional(z).select(1, place.indices(&self.spec.class_of()));
+        crate::tensor::to_array(&(components - own).exp())
+    }
+
+    /// log N(z; mu_c, Sigma_c), `[n, C]`.
+    fn log_components(&self, z: Tensor<2>) -> Tensor<2> {
+        let d = self.spec.dim as f64;
+        let (means, log_sigma) = (self.means.part(0), self.log_sigma.part(0)); // [C, dim], [C, 1 or dim]
+        let c = self.spec.n_components();
+        let precision = (log_sigma.clone() * -2.0).exp().expand([c, self.spec.dim]); // [C, dim]
+        let weighted = means.clone() * precision.clone();
+        let constant = (means * weighted.clone()).sum_dim(1).transpose(); // [1, C]
+        let quadratic = z.clone().square().matmul(precision.transpose())
+            - z.matmul(weighted.transpose()) * 2.0
+            + constant;
+        let log_volume = match self.spec.covariance {
+            Covariance::Spherical => log_sigma * d,
+            Covariance::Diagonal => log_sigma.sum_dim(1),
+        };
+        (quadratic * -0.5 - log_volume.transpose()).sub_scalar(0.5 * d * LOG_2PI)
+    }
+
+    /// log w_c normalised within classes `[1, C]`, and log pi `[1, K]`.
+    fn log_weights(&self) -> (Tensor<2>, Tensor<2>) {
+        let raw = self.weights.part(0);
+        let log_weight = match &self.slots {
+            None => raw.zeros_like(),
+            Some((indices, absent)) => {
+                let (k, slots) = (self.spec.n_classes(), indices.len() / self.spec.n_classes());
+                let place = Place::of(&raw);
+                let padded = raw.clone().select(1, place.indices(indices)) + absent.clone();
+                let per_class = log_sum_exp(padded.reshape([k, slots])).transpose(); // [1, K]
+                raw - per_class.select(1, place.indices(&self.spec.class_of()))
+            }
+        };
+        (log_weight, self.log_prior())
+    }
+
+    /// Latent draws: class `class` (or a class from the prior), then one of its Gaussians, then mu + T sigma eps.
+    ///
+    /// Returns z `[n, dim]` and the class of each row. T = 0 gives the means, T = 1 the model's own spread.
+    pub fn sample(
+        &self,
+        n: usize,
+        class: Option<usize>,
+        temperature: f64,
+        rng: &mut Rng,
+    ) -> (Array2<f64>, Vec<usize>) {
+        let values = self.values();
+        let class_of = self.spec.class_of();
+        let mut z = Array2::zeros((n, self.spec.dim));
+        let mut classes = Vec::with_capacity(n);
+        for mut row in z.rows_mut() {
+            let k = class.unwrap_or_else(|| draw(&values.log_prior, rng));
+            let own: Vec<usize> = (0..class_of.len()).filter(|&c| class_of[c] == k).collect();
+            let log_weight: Vec<f64> = own.iter().map(|&c| values.log_weight[c]).collect();
+            let c = own[draw(&log_weight, rng)];
+            for (j, value) in row.iter_mut().enumerate() {
+                let eps: f64 = StandardNormal.sample(rng);
+                let log_sigma = values.log_sigma[[c, j.min(values.log_sigma.ncols() - 1)]];
+                *value = values.means[[c, j]] + temperature * log_sigma.exp() * eps;
+            }
+            classes.push(k);
+        }
+        (z, classes)
+    }
+}
+
+/// An index drawn with probabilities exp(log_p) (normalised already, up to rounding).
+fn draw(log_p: &[f64], rng: &mut Rng) -> usize {
+    let mut rest: f64 = rng.random::<f64>() * log_p.iter().map(|l| l.exp()).sum::<f64>();
+    for (i, l) in log_p.iter().enumerate() {
+        rest -= l.exp();
+        if rest < 0.0 {
+            return i;
+        }
+    }
+    log_p.len() - 1
+}
+
+/// The padded table (class, slot) -> Gaussian, unless every class has exactly one.
+fn slots(spec: &MixtureSpec, place: &Place) -> Option<(Vec<usize>, Tensor<2>)> {
+    let widest = *spec.per_class.iter().max()?;
+    if widest == 1 {
+        return None;
+    }
+    let (mut indices, mut absent, mut first) = (Vec::new(), Vec::new(), 0);
+    for &m in &spec.per_class {
+        for slot in 0..widest {
+            indices.push(first + slot.min(m - 1));
+            absent.push(if slot < m { 0.0 } else { ABSENT });
+        }
+        first += m;
+    }
+    let columns = absent.len();
+    Some((indices, place.matrix(absent, [1, columns])))
+}

@@ -1,0 +1,80 @@
+//! Configurations that work: one for two-dimensional toys, one for numeric tables.
+
+use semisup::SemiSupervised;
+
+use crate::{
+    bijection::{Form, Init},
+    fit::{Architecture, CouplingKind, FitConfig, Graph, MultiStart, Prepare, Prior},
+    means::Means,
+    mixture::{Covariance, Trainable},
+    objective::{Agreement, Consistency, Labelled, Objective, Scale, SoftTargets, Unlabelled},
+    train::{AdamConfig, Decay, Schedule, Shape, TrainConfig},
+};
+
+impl FitConfig {
+    /// For toy problems in the plane.
+    pub fn toy() -> Self {
+        Self {
+            prepare: Prepare::Scale,
+            architecture: Architecture {
+                depth: 8,
+                hidden: vec![64],
+                coupling: CouplingKind::Affine { form: Form::ScaleThenShift },
+                init: Init::Identity,
+                means: Means::Centroids { r: 3.0 },
+                sigma: 1.0,
+                covariance: Covariance::Spherical,
+                per_class: 1,
+                trainable: Trainable::default(),
+                prior: Prior::Uniform,
+            },
+            graph: Some(Graph { neighbours: 10, alpha: 0.99 }),
+            multi_start: MultiStart { starts: 1, fraction: 0.1, folds: 3 },
+            train: TrainConfig {
+                steps: 1500,
+                batch_labelled: 64,
+                batch_unlabelled: 256,
+                schedule: Schedule { peak: 2e-3, warm_up: 0.02, shape: Shape::Cosine { floor: 0.01 } },
+                adam: AdamConfig { clip: Some(5.0), decay: Decay::Decoupled(1e-4), ..AdamConfig::default() },
+                ema: Some(0.99),
+                objective: Objective {
+                    labelled: 1.0,
+                    labelled_term: Labelled::Joint,
+                    unlabelled: 1.0,
+                    unlabelled_term: Unlabelled::Marginal,
+                    scale: Scale::PerDimension,
+                    cross_entropy: 1.0,
+                    temperature: 1.0,
+                    consistency: Some(Consistency {
+                        agreement: Agreement::Likelihood,
+                        weight: 0.3,
+                        ramp: 0.3,
+                    }),
+                    alignment: 0.0,
+                    soft_targets: Some(SoftTargets { weight: 1.0, until: 0.3 }),
+                },
+                noise: 0.02,
+                view_noise: 0.03,
+                em: None,
+            },
+        }
+    }
+
+    /// For numeric tables with few labels.
+    pub fn table(data: &SemiSupervised) -> Self {
+        let mut config = Self::toy();
+        config.prepare = Prepare::Pca { dims: 32, whiten: 0.0 };
+        config.architecture.hidden = vec![if data.dim() <= 8 { 128 } else { 256 }];
+        config.architecture.means = Means::Centroids { r: 3.0 };
+        config.graph = Some(Graph { neighbours: 10, alpha: 0.99 });
+        config.train.steps = 2000;
+        config.train.batch_unlabelled = 200;
+        config.train.schedule.peak = 1e-3;
+        config.train.objective.alignment = 1.0;
+        config.train.objective.consistency =
+            Some(Consistency { agreement: Agreement::Likelihood, weight: 1.0, ramp: 0.3 });
+        config.train.noise = 0.2;
+        config.train.view_noise = 0.2;
+        config
+    }
+}

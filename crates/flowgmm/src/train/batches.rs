@@ -1,0 +1,234 @@
+//! Which rows a step sees, and with which noise.
+//!
+//! Everything here is a pure function of (seed, step): a run that is resumed at step t sees exactly the rows and
+//! the noise it would have seen, and a checkpoint holds neither data order nor generator state, only t.
+
+use burn::tensor::Tensor;
+use ndarray::{Array2, ArrayView2};
+use rand::seq::SliceRandom;
+use rand_distr::{Distribution, StandardNormal};
+use semisup::Rng;
+
+use super::Perturbation;
+use crate::{
+    objective::{Batch, UnlabelledBatch},
+    tensor::Place,
+};
+
+/// What a random stream is for; streams of one seed never overlap.
+#[derive(Clone, Copy)]
+pub(crate) enum Purpose {
+    Parameters = 1,
+    LabelledOrder = 2,
+    UnlabelledOrder = 3,
+    Noise = 4,
+    Folds = 5,
+    Means = 6,
+}
+
+/// The generator for one purpose at one step or epoch of a run.
+pub(crate) fn stream(seed: u64, purpose: Purpose, index: u64) -> Rng {
+    let mut rng = semisup::rng(seed);
+    rng.set_stream(((purpose as u64) << 48) | index);
+    rng
+}
+
+/// Rows in single precision, ready to be gathered.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    dim: usize,
+    values: Vec<f32>,
+}
+
+impl Rows {
+    /// Takes over rows of an array.
+    pub fn new(x: ArrayView2<f64>) -> Self {
+        Self { dim: x.ncols(), values: x.iter().map(|&v| v as f32).collect() }
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.values.len() / self.dim.max(1)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// All rows as an array.
+    pub fn array(&self) -> Array2<f64> {
+        let values = self.values.iter().map(|&v| f64::from(v)).collect();
+        Array2::from_shape_vec((self.len(), self.dim), values).expect("rows fill their shape")
+    }
+
+    /// All rows as a tensor.
+    pub fn tensor(&self, place: &Place) -> Tensor<2> {
+        place.rows_f32(self.values.clone(), [self.len(), self.dim])
+    }
+
+    fn gather(&self, rows: &[usize]) -> Vec<f32> {
+        let mut out = Vec::with_capacity(rows.len() * self.dim);
+        for &row in rows {
+            out.extend_from_slice(&self.values[row * self.dim..(row + 1) * self.dim]);
+        }
+        out
+    }
+}
+
+/// Endless passes over rows in an order that is shuffled anew for each pass.
+#[derive(Clone, Debug)]
+pub(crate) struct Order {
+    seed: u64,
+    purpose: Purpose,
+    n: usize,
+    batch: usize,
+    /// The last shuffled pass, kept because neighbouring steps share it.
+    cached: Option<(u64, Vec<usize>)>,
+}
+
+impl std::fmt::Debug for Purpose {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "stream {}", *self as u64)
+    }
+}
+
+impl Order {
+    pub(crate) fn new(seed: u64, purpose: Purpose, n: usize, batch: usize) -> Self {
+        Self { seed, purpose, n, batch: batch.min(n), cached: None }
+    }
+
+    /// Row numbers of step `step`.
+    pub(crate) fn rows(&mut self, step: usize) -> Vec<usize> {
+        let first = step as u64 * self.batch as u64;
+        (first..first + self.batch as u64).map(|i| self.row(i)).collect()
+    }
+
+    fn row(&mut self, i: u64) -> usize {
+        let (pass, slot) = (i / self.n as u64, (i % self.n as u64) as usize);
+        if self.cached.as_ref().is_none_or(|(cached, _)| *cached != pass) {
+            let mut order: Vec<usize> = (0..self.n).collect();
+            order.shuffle(&mut stream(self.seed, self.purpose, pass));
+            self.cached = Some((pass, order));
+        }
+        self.cached.as_ref().expect("just filled").1[slot]
+    }
+}
+
+/// The rows of a semi-supervised problem in the model's own space, and what is known of their classes.
+#[derive(Clone, Debug)]
+pub struct TrainingRows {
+    /// Labelled rows.
+    pub labelled: Rows,
+    /// Their classes.
+    pub y: Vec<usize>,
+    /// Unlabelled rows.
+    pub unlabelled: Rows,
+    /// Soft targets of the unlabelled rows from outside the model, `[n_u, K]`.
+    pub soft: Option<Vec<f32>>,
+    /// Number of classes.
+    pub n_classes: usize,
+}
+
+/// Composes the batch of each step.
+#[derive(Debug)]
+pub(crate) struct Batches<'a> {
+    rows: &'a TrainingRows,
+    labelled: Order,
+    unlabelled: Order,
+    seed: u64,
+    noise: f64,
+    perturbation: Option<&'a dyn Perturbation>,
+}
+
+impl<'a> Batches<'a> {
+    pub(crate) fn new(
+        rows: &'a TrainingRows,
+        sizes: (usize, usize),
+        seed: u64,
+        noise: f64,
+        perturbation: Option<&'a dyn Perturbation>,
+    ) -> Self {
+        Self {
+            labelled: Order::new(seed, Purpose::LabelledOrder, rows.labelled.len(), sizes.0),
+            unlabelled: Order::new(seed, Purpose::UnlabelledOrder, rows.unlabelled.len(), sizes.1),
+            rows,
+            seed,
+            noise,
+            perturbation,
+        }
+    }
+
+    /// The batch of step `step`; `q` are EM's responsibilities of all unlabelled rows.
+    pub(crate) fn batch(&mut self, step: usize, q: Option<&[f32]>, place: &Place) -> Batch {
+        let rng = &mut stream(self.seed, Purpose::Noise, step as u64);
+        let (dim, k) = (self.rows.labelled.dim, self.rows.n_classes);
+        let chosen = self.labelled.rows(step);
+        let mut x_l = self.rows.labelled.gather(&chosen);
+        jitter(&mut x_l, self.noise, rng);
+        let y_l = chosen.iter().map(|&row| self.rows.y[row]).collect();
+        let x_l = place.rows_f32(x_l, [chosen.len(), dim]);
+
+        let unlabelled = (!self.rows.unlabelled.is_empty() && self.unlabelled.batch > 0).then(|| {
+            let chosen = self.unlabelled.rows(step);
+            let shape = [chosen.len(), dim];
+            let clean = self.rows.unlabelled.gather(&chosen);
+            let mut view = |perturbation: Option<&dyn Perturbation>| {
+                let mut x = clean.clone();
+                match perturbation {
+                    Some(perturbation) => perturbation.perturb(&mut x, dim, rng),
+                    None => jitter(&mut x, self.noise, rng),
+                }
+                place.rows_f32(x, shape)
+            };
+            let x = view(self.perturbation);
+            let other_view = self.perturbation.map(|p| view(Some(p)));
+            let per_class = |values: &[f32]| {
+                let mut out = Vec::with_capacity(chosen.len() * k);
+                chosen.iter().for_each(|&row| out.extend_from_slice(&values[row * k..(row + 1) * k]));
+                place.rows_f32(out, [chosen.len(), k])
+            };
+            UnlabelledBatch {
+                x,
+                other_view,
+                soft: self.rows.soft.as_deref().map(per_class),
+                responsibilities: q.map(per_class),
+            }
+        });
+        Batch { x_l, y_l, unlabelled }
+    }
+}
+
+/// Adds N(0, sigma^2) to every value.
+pub(crate) fn jitter(values: &mut [f32], sigma: f64, rng: &mut Rng) {
+    if sigma > 0.0 {
+        for value in values {
+            let eps: f32 = StandardNormal.sample(rng);
+            *value += sigma as f32 * eps;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pass_shows_every_row_once_and_no_two_passes_alike() {
+        let mut order = Order::new(3, Purpose::UnlabelledOrder, 10, 4);
+        let seen: Vec<usize> = (0..5).flat_map(|step| order.rows(step)).collect();
+        for pass in seen.chunks_exact(10) {
+            let mut sorted = pass.to_vec();
+            sorted.sort_unstable();
+            assert_eq!(sorted, (0..10).collect::<Vec<_>>());
+        }
+        assert_ne!(seen[..10], seen[10..]);
+    }
+
+    #[test]
+    fn a_step_sees_the_same_rows_however_it_is_reached() {
+        let mut straight = Order::new(3, Purpose::LabelledOrder, 7, 3);
+        let walked: Vec<_> = (0..20).map(|step| straight.rows(step)).collect();
+        assert_eq!(Order::new(3, Purpose::LabelledOrder, 7, 3).rows(19), walked[19]);
+    }
+}

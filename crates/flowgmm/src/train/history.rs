@@ -1,0 +1,77 @@
+//! What happened during training, one record per epoch.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Means over an epoch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EpochRecord {
+    /// Passes over the unlabelled rows so far.
+    pub epoch: usize,
+    /// Steps so far.
+    pub step: usize,
+    /// The loss.
+    pub loss: f64,
+    /// Its terms by name, unweighted.
+    pub terms: BTreeMap<String, f64>,
+    /// Global norm of the gradient before clipping.
+    pub gradient_norm: f64,
+    /// Learning rate of the last step.
+    pub rate: f64,
+    /// Accuracy on the labelled training rows at the end of the epoch.
+    pub labelled_accuracy: f64,
+}
+
+/// All records, and the sums of the one being written.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct History {
+    /// Finished epochs.
+    pub epochs: Vec<EpochRecord>,
+    steps: usize,
+    loss: f64,
+    norm: f64,
+    rate: f64,
+    terms: BTreeMap<String, (f64, usize)>,
+}
+
+impl History {
+    pub(super) fn add(
+        &mut self,
+        loss: f64,
+        norm: f64,
+        rate: f64,
+        terms: impl Iterator<Item = (&'static str, f64)>,
+    ) {
+        self.steps += 1;
+        self.loss += loss;
+        self.norm += norm;
+        self.rate = rate;
+        for (name, value) in terms {
+            let sum = self.terms.entry(name.to_string()).or_default();
+            *sum = (sum.0 + value, sum.1 + 1);
+        }
+    }
+
+    pub(super) fn close(
+        &mut self,
+        step: usize,
+        steps_per_epoch: usize,
+        labelled_accuracy: f64,
+    ) -> EpochRecord {
+        let n = self.steps.max(1) as f64;
+        let terms = std::mem::take(&mut self.terms);
+        let record = EpochRecord {
+            epoch: step / steps_per_epoch,
+            step,
+            loss: self.loss / n,
+            terms: terms.into_iter().map(|(name, (sum, n))| (name, sum / n as f64)).collect(),
+            gradient_norm: self.norm / n,
+            rate: self.rate,
+            labelled_accuracy,
+        };
+        (self.steps, self.loss, self.norm) = (0, 0.0, 0.0);
+        self.epochs.push(record.clone());
+        record
+    }
+}

@@ -1,0 +1,173 @@
+//! Sixteen f32 lanes: one AVX-512 register, two AVX2 registers, or a plain array.
+//!
+//! A kernel is a struct implementing [`Kernel`]; [`dispatch`] runs it compiled for the widest instruction
+//! set this CPU has. `Kernel::run` and all it calls must be `#[inline(always)]`, or they are compiled for
+//! the baseline CPU instead.
+
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+/// Sixteen consecutive rows of one feature.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Lane(pub [f32; 16]);
+
+pub(crate) const ZERO: Lane = Lane([0.0; 16]);
+
+impl Lane {
+    /// The sum of the sixteen, by halves: four additions deep, not fifteen.
+    #[inline(always)]
+    pub(crate) fn sum(&self) -> f32 {
+        let x = &self.0;
+        let mut eight: [f32; 8] = std::array::from_fn(|l| x[l] + x[l + 8]);
+        for half in [4, 2, 1] {
+            for l in 0..half {
+                eight[l] += eight[l + half];
+            }
+        }
+        eight[0]
+    }
+}
+
+/// The numbers of a buffer one after the other.
+pub(crate) fn flat(lanes: &[Lane]) -> &[f32] {
+    // SAFETY: a Lane is exactly sixteen f32 without padding, so the slice is 16 len() of them.
+    unsafe { std::slice::from_raw_parts(lanes.as_ptr().cast(), 16 * lanes.len()) }
+}
+
+/// [`flat`], to write to.
+pub(crate) fn flat_mut(lanes: &mut [Lane]) -> &mut [f32] {
+    // SAFETY: as in `flat`; the borrow is exclusive and any f32 is a valid lane.
+    unsafe { std::slice::from_raw_parts_mut(lanes.as_mut_ptr().cast(), 16 * lanes.len()) }
+}
+
+/// The operations a kernel may use. Methods are sound only inside [`dispatch`], which checks the CPU.
+pub(crate) trait Lanes {
+    /// A register (or registers) holding sixteen values.
+    type V: Copy;
+    /// Whether the register file holds 24 sums and their operands.
+    const WIDE: bool;
+    fn load(from: &Lane) -> Self::V;
+    fn store(v: Self::V, to: &mut Lane);
+    fn splat(x: f32) -> Self::V;
+    /// `a * b + c`
+    fn fma(a: Self::V, b: Self::V, c: Self::V) -> Self::V;
+    /// `max(v, 0)`; NaN stays NaN.
+    fn relu(v: Self::V) -> Self::V;
+    /// `v` where `gate > 0`, else 0.
+    fn where_positive(gate: Self::V, v: Self::V) -> Self::V;
+    /// `a * b + c` on one number, fused where that is one instruction.
+    fn fma1(a: f32, b: f32, c: f32) -> f32;
+    /// Asks for a cache line; any address is fine, nothing is read.
+    fn prefetch(address: *const f32);
+    /// 16 rows of 16 from `from`, transposed into `to`; both with a stride between rows.
+    #[inline(always)]
+    fn transpose_16x16(from: &[f32], from_stride: usize, to: &mut [f32], to_stride: usize) {
+        for r in 0..16 {
+            let row = &from[r * from_stride..][..16];
+            for c in 0..16 {
+                to[c * to_stride + r] = row[c];
+            }
+        }
+    }
+}
+
+pub(crate) trait Kernel {
+    fn run<L: Lanes>(self);
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Level {
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    Portable,
+}
+
+/// Every level this CPU can run, widest first.
+pub(crate) fn levels() -> impl Iterator<Item = Level> {
+    #[cfg(target_arch = "x86_64")]
+    let wide = {
+        let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+        let avx512 = avx2 && is_x86_feature_detected!("avx512f");
+        [avx512.then_some(Level::Avx512), avx2.then_some(Level::Avx2)]
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    let wide = [None, None];
+    wide.into_iter().flatten().chain([Level::Portable])
+}
+
+/// Runs `kernel` at the widest level of this CPU.
+#[inline]
+pub(crate) fn dispatch<K: Kernel>(kernel: K) {
+    dispatch_on(level(), kernel);
+}
+
+#[cfg(not(test))]
+fn level() -> Level {
+    levels().next().unwrap_or(Level::Portable)
+}
+
+/// In tests a level can be forced, so that the narrower ones run too.
+#[cfg(test)]
+fn level() -> Level {
+    FORCED.get().or(levels().next()).unwrap_or(Level::Portable)
+}
+
+#[cfg(test)]
+thread_local! {
+    /// The level [`dispatch`] uses on this thread.
+    pub(crate) static FORCED: std::cell::Cell<Option<Level>> = const { std::cell::Cell::new(None) };
+}
+
+/// Runs `kernel` at `level`, which must come from [`levels`].
+#[inline]
+pub(crate) fn dispatch_on<K: Kernel>(level: Level, kernel: K) {
+    match level {
+        // SAFETY: `levels` yields Avx512 only after detecting avx512f, avx2 and fma on this CPU.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => unsafe { x86::run_avx512(kernel) },
+        // SAFETY: `levels` yields Avx2 only after detecting avx2 and fma on this CPU.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => unsafe { x86::run_avx2(kernel) },
+        Level::Portable => kernel.run::<Portable>(),
+    }
+}
+
+pub(crate) struct Portable;
+
+impl Lanes for Portable {
+    type V = Lane;
+    const WIDE: bool = false;
+    #[inline(always)]
+    fn load(from: &Lane) -> Lane {
+        *from
+    }
+    #[inline(always)]
+    fn store(v: Lane, to: &mut Lane) {
+        *to = v;
+    }
+    #[inline(always)]
+    fn splat(x: f32) -> Lane {
+        Lane([x; 16])
+    }
+    #[inline(always)]
+    fn fma(a: Lane, b: Lane, c: Lane) -> Lane {
+        Lane(std::array::from_fn(|l| a.0[l] * b.0[l] + c.0[l]))
+    }
+    #[inline(always)]
+    fn relu(v: Lane) -> Lane {
+        Lane(v.0.map(|x| if x < 0.0 { 0.0 } else { x }))
+    }
+    #[inline(always)]
+    fn where_positive(gate: Lane, v: Lane) -> Lane {
+        Lane(std::array::from_fn(|l| if gate.0[l] > 0.0 { v.0[l] } else { 0.0 }))
+    }
+    #[inline(always)]
+    fn fma1(a: f32, b: f32, c: f32) -> f32 {
+        a * b + c
+    }
+    #[inline(always)]
+    fn prefetch(_: *const f32) {}
+}

@@ -1,0 +1,154 @@
+//! Sixteen lanes in one AVX-512 register or two AVX2 registers.
+//!
+//! SAFETY of every block here: reached only through [`super::dispatch_on`], after the CPU was checked; a
+//! [`Lane`] is 64 readable and writable bytes aligned to 64.
+
+use super::{Kernel, Lane, Lanes};
+use std::arch::x86_64::*;
+
+#[target_feature(enable = "avx512f,avx2,fma")]
+pub(super) fn run_avx512<K: Kernel>(kernel: K) {
+    kernel.run::<Avx512>();
+}
+
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn run_avx2<K: Kernel>(kernel: K) {
+    kernel.run::<Avx2>();
+}
+
+pub(super) struct Avx512;
+
+impl Lanes for Avx512 {
+    type V = __m512;
+    const WIDE: bool = true;
+    #[inline(always)]
+    fn load(from: &Lane) -> __m512 {
+        // SAFETY: see above.
+        unsafe { _mm512_load_ps(from.0.as_ptr()) }
+    }
+    #[inline(always)]
+    fn store(v: __m512, to: &mut Lane) {
+        // SAFETY: see above.
+        unsafe { _mm512_store_ps(to.0.as_mut_ptr(), v) }
+    }
+    #[inline(always)]
+    fn splat(x: f32) -> __m512 {
+        // SAFETY: see above.
+        unsafe { _mm512_set1_ps(x) }
+    }
+    #[inline(always)]
+    fn fma(a: __m512, b: __m512, c: __m512) -> __m512 {
+        // SAFETY: see above.
+        unsafe { _mm512_fmadd_ps(a, b, c) }
+    }
+    #[inline(always)]
+    fn relu(v: __m512) -> __m512 {
+        // SAFETY: see above. The second operand wins when either is NaN.
+        unsafe { _mm512_max_ps(_mm512_setzero_ps(), v) }
+    }
+    #[inline(always)]
+    fn where_positive(gate: __m512, v: __m512) -> __m512 {
+        // SAFETY: see above.
+        unsafe { _mm512_maskz_mov_ps(_mm512_cmp_ps_mask::<_CMP_GT_OQ>(gate, _mm512_setzero_ps()), v) }
+    }
+    #[inline(always)]
+    fn fma1(a: f32, b: f32, c: f32) -> f32 {
+        a.mul_add(b, c)
+    }
+    #[inline(always)]
+    fn prefetch(address: *const f32) {
+        // SAFETY: a prefetch of any address is harmless.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) }
+    }
+    #[inline(always)]
+    fn transpose_16x16(from: &[f32], from_stride: usize, to: &mut [f32], to_stride: usize) {
+        // SAFETY: see above; every row is sliced to 16 numbers before it is read or written.
+        unsafe {
+            let mut a = [_mm512_setzero_ps(); 16];
+            for r in 0..16 {
+                a[r] = _mm512_loadu_ps(from[r * from_stride..][..16].as_ptr());
+            }
+            // Pairs of rows, then fours, within each quarter of a register.
+            let mut b = a;
+            for i in 0..8 {
+                b[2 * i] = _mm512_unpacklo_ps(a[2 * i], a[2 * i + 1]);
+                b[2 * i + 1] = _mm512_unpackhi_ps(a[2 * i], a[2 * i + 1]);
+            }
+            for i in 0..4 {
+                for half in 0..2 {
+                    let (lo, hi) = (_mm512_castps_pd(b[4 * i + half]), _mm512_castps_pd(b[4 * i + 2 + half]));
+                    a[4 * i + 2 * half] = _mm512_castpd_ps(_mm512_unpacklo_pd(lo, hi));
+                    a[4 * i + 2 * half + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(lo, hi));
+                }
+            }
+            // a[4 i + c] holds rows 4 i .. 4 i + 4 of columns c, c + 4, c + 8, c + 12: a 4 x 4 transpose
+            // of quarters gathers each column's sixteen rows.
+            for c in 0..4 {
+                let low = _mm512_shuffle_f32x4::<0x88>(a[c], a[4 + c]); // columns c, c + 8 of rows 0..8
+                let low_odd = _mm512_shuffle_f32x4::<0xdd>(a[c], a[4 + c]); // c + 4, c + 12
+                let high = _mm512_shuffle_f32x4::<0x88>(a[8 + c], a[12 + c]); // of rows 8..16
+                let high_odd = _mm512_shuffle_f32x4::<0xdd>(a[8 + c], a[12 + c]);
+                b[c] = _mm512_shuffle_f32x4::<0x88>(low, high);
+                b[c + 8] = _mm512_shuffle_f32x4::<0xdd>(low, high);
+                b[c + 4] = _mm512_shuffle_f32x4::<0x88>(low_odd, high_odd);
+                b[c + 12] = _mm512_shuffle_f32x4::<0xdd>(low_odd, high_odd);
+            }
+            for c in 0..16 {
+                _mm512_storeu_ps(to[c * to_stride..][..16].as_mut_ptr(), b[c]);
+            }
+        }
+    }
+}
+
+pub(super) struct Avx2;
+
+impl Lanes for Avx2 {
+    type V = [__m256; 2];
+    const WIDE: bool = false;
+    #[inline(always)]
+    fn load(from: &Lane) -> Self::V {
+        // SAFETY: see above; the second half starts 32 bytes in.
+        unsafe { [_mm256_load_ps(from.0.as_ptr()), _mm256_load_ps(from.0.as_ptr().add(8))] }
+    }
+    #[inline(always)]
+    fn store(v: Self::V, to: &mut Lane) {
+        // SAFETY: see above; the second half starts 32 bytes in.
+        unsafe {
+            _mm256_store_ps(to.0.as_mut_ptr(), v[0]);
+            _mm256_store_ps(to.0.as_mut_ptr().add(8), v[1]);
+        }
+    }
+    #[inline(always)]
+    fn splat(x: f32) -> Self::V {
+        // SAFETY: see above.
+        unsafe { [_mm256_set1_ps(x); 2] }
+    }
+    #[inline(always)]
+    fn fma(a: Self::V, b: Self::V, c: Self::V) -> Self::V {
+        // SAFETY: see above.
+        unsafe { [_mm256_fmadd_ps(a[0], b[0], c[0]), _mm256_fmadd_ps(a[1], b[1], c[1])] }
+    }
+    #[inline(always)]
+    fn relu(v: Self::V) -> Self::V {
+        // SAFETY: see above. The second operand wins when either is NaN.
+        unsafe { [_mm256_max_ps(_mm256_setzero_ps(), v[0]), _mm256_max_ps(_mm256_setzero_ps(), v[1])] }
+    }
+    #[inline(always)]
+    fn where_positive(gate: Self::V, v: Self::V) -> Self::V {
+        // SAFETY: see above.
+        unsafe {
+            let zero = _mm256_setzero_ps();
+            let keep = |i: usize| _mm256_and_ps(_mm256_cmp_ps::<_CMP_GT_OQ>(gate[i], zero), v[i]);
+            [keep(0), keep(1)]
+        }
+    }
+    #[inline(always)]
+    fn fma1(a: f32, b: f32, c: f32) -> f32 {
+        a.mul_add(b, c)
+    }
+    #[inline(always)]
+    fn prefetch(address: *const f32) {
+        // SAFETY: a prefetch of any address is harmless.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) }
+    }
+}

@@ -1,0 +1,281 @@
+//! Everything that can be wrong with the data, each with what was found, where, what was expected, and what
+//! to do. Only [`Error::Io`] is the machine's fault; all others are the content's.
+
+use std::io;
+
+mod wording;
+
+use wording::{closest, count, list, present};
+
+/// An error of this crate. Lines and columns count from 1, the header being line 1.
+#[derive(thiserror::Error, Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The file could not be opened or read.
+    #[error("cannot read {name}: {source}")]
+    Io {
+        /// The file.
+        name: String,
+        /// What the system said.
+        source: io::Error,
+    },
+
+    /// Not one line of text.
+    #[error("{name} is empty: expected a header line with column names, then one row per line")]
+    EmptyFile {
+        /// The file.
+        name: String,
+    },
+
+    /// A header and nothing else.
+    #[error("{name} has a header but no rows: add at least one line of values below it")]
+    NoRows {
+        /// The file.
+        name: String,
+    },
+
+    /// A line that is not UTF-8 text.
+    #[error(
+        "{name}, line {line}: not UTF-8 text. Save the file as plain CSV in UTF-8 (it may be a spreadsheet, a \
+         compressed file, or in another encoding)"
+    )]
+    NotUtf8 {
+        /// The file.
+        name: String,
+        /// The line.
+        line: u64,
+    },
+
+    /// A row with too few or too many cells.
+    #[error(
+        "{name}, line {line}: found {found} columns, expected {expected} as in the header. Look for a missing or \
+         extra comma, or a quote that is not closed"
+    )]
+    RaggedRow {
+        /// The file.
+        name: String,
+        /// The line where the row starts.
+        line: u64,
+        /// Cells in the row.
+        found: usize,
+        /// Cells in the header.
+        expected: usize,
+    },
+
+    /// Two columns of the same name.
+    #[error("{name}, line 1: columns {first} and {second} are both named '{column}': rename one of them")]
+    DuplicateColumn {
+        /// The file.
+        name: String,
+        /// The repeated name.
+        column: String,
+        /// Position of the first.
+        first: usize,
+        /// Position of the second.
+        second: usize,
+    },
+
+    /// A column without a name, as pandas writes for its index.
+    #[error(
+        "{name}, line 1: column {position} has no name. Name it, or remove it if it is only a row number (pandas: \
+         to_csv(.., index=False))"
+    )]
+    UnnamedColumn {
+        /// The file.
+        name: String,
+        /// Position of the column.
+        position: usize,
+    },
+
+    /// Text where a number belongs.
+    #[error("{name}, line {line}, column '{column}': expected a number, found '{cell}'. {hint}")]
+    NotANumber {
+        /// The file.
+        name: String,
+        /// The line.
+        line: u64,
+        /// The column.
+        column: String,
+        /// The offending text.
+        cell: String,
+        /// What to do about it.
+        hint: &'static str,
+    },
+
+    /// NaN, an infinity, or a number too large for 64-bit floating point.
+    #[error(
+        "{name}, line {line}, column '{column}': expected a finite number, found '{cell}'. Fill in the value, or \
+         remove the row or the column"
+    )]
+    NotFinite {
+        /// The file.
+        name: String,
+        /// The line.
+        line: u64,
+        /// The column.
+        column: String,
+        /// The offending text.
+        cell: String,
+    },
+
+    /// An empty cell where a number belongs.
+    #[error(
+        "{name}, line {line}, column '{column}': the cell is empty. Only the label may be missing: fill in the \
+         value, or remove the row or the column"
+    )]
+    MissingCell {
+        /// The file.
+        name: String,
+        /// The line.
+        line: u64,
+        /// The column.
+        column: String,
+    },
+
+    /// The label column is not in the header.
+    #[error("{name} has no column '{label}' for the label. {hint}")]
+    NoLabelColumn {
+        /// The file.
+        name: String,
+        /// The column asked for.
+        label: String,
+        /// The closest name, or the columns there are.
+        hint: String,
+    },
+
+    /// Columns that a model needs are not in the header.
+    #[error("{name} lacks {} the model needs: {}. {hint}", count(missing.len(), "column"), list(missing))]
+    MissingColumns {
+        /// The file.
+        name: String,
+        /// The absent columns.
+        missing: Vec<String>,
+        /// The columns there are.
+        hint: String,
+    },
+
+    /// A label that is not one of the model's classes.
+    #[error(
+        "{name}, line {line}, column '{column}': the model does not know the label '{cell}'. It knows {}",
+        list(classes)
+    )]
+    UnknownLabel {
+        /// The file.
+        name: String,
+        /// The line.
+        line: u64,
+        /// The label column.
+        column: String,
+        /// The label found.
+        cell: String,
+        /// The model's classes.
+        classes: Vec<String>,
+    },
+
+    /// Not one row has a label.
+    #[error("{name} has no labels: label at least one row of every class (an empty cell means unlabelled)")]
+    NoLabels {
+        /// The file, or "the data".
+        name: String,
+    },
+
+    /// All labels are the same.
+    #[error(
+        "{name} has labels of one class only, '{class}': label at least one row of a second class (an empty cell \
+         means unlabelled)"
+    )]
+    OneClass {
+        /// The file, or "the data".
+        name: String,
+        /// The one class.
+        class: String,
+    },
+
+    /// A class is declared but no row carries it.
+    #[error("class '{class}' has no labelled row: label at least one, or leave the class out")]
+    EmptyClass {
+        /// The class.
+        class: String,
+    },
+
+    /// There is nothing to learn from besides the label.
+    #[error("{name} has no feature column: expected at least one column of numbers besides the label")]
+    NoColumns {
+        /// The file, or "the data".
+        name: String,
+    },
+
+    /// Two sizes that should agree do not.
+    #[error("{what}: found {found}, expected {expected}")]
+    Size {
+        /// What was counted.
+        what: &'static str,
+        /// The count.
+        found: usize,
+        /// What it should be.
+        expected: usize,
+    },
+
+    /// A NaN or infinity in an array.
+    #[error("row {row}, column '{column}': expected a finite number, found {value}")]
+    NotFiniteValue {
+        /// The row.
+        row: usize,
+        /// The column.
+        column: String,
+        /// The value.
+        value: f64,
+    },
+
+    /// A label that is not a class index.
+    #[error(
+        "row {row}: label {label} is out of range, expected less than {n_classes}, the number of classes"
+    )]
+    LabelOutOfRange {
+        /// The row.
+        row: usize,
+        /// The label.
+        label: usize,
+        /// The number of classes.
+        n_classes: usize,
+    },
+
+    /// The values cannot be centred and scaled in 64-bit floating point.
+    #[error("cannot preprocess the data: {why}")]
+    Unscalable {
+        /// The reason and the remedy.
+        why: String,
+    },
+
+    /// A stored preprocessing map contradicts itself.
+    #[error(
+        "the stored preprocessing is damaged: {why}. Train the model again or take another copy of its file"
+    )]
+    BadPreprocess {
+        /// The contradiction.
+        why: String,
+    },
+
+    /// No toy problem has this name.
+    #[error("there is no toy problem '{0}': expected moons, circles, eight-gaussians or pinwheel")]
+    UnknownToy(String),
+}
+
+impl Error {
+    /// Whether the machine failed (file not found, disk error) rather than the content of the data.
+    pub fn is_io(&self) -> bool {
+        matches!(self, Error::Io { .. })
+    }
+
+    pub(crate) fn no_label_column(name: &str, label: &str, columns: &[String]) -> Self {
+        let hint = match closest(label, columns) {
+            Some(column) => format!("Did you mean '{column}'? {}", present(columns)),
+            None => present(columns),
+        };
+        Error::NoLabelColumn { name: name.into(), label: label.into(), hint }
+    }
+
+    pub(crate) fn missing_columns(name: &str, missing: Vec<String>, columns: &[String]) -> Self {
+        Error::MissingColumns { name: name.into(), missing, hint: present(columns) }
+    }
+}

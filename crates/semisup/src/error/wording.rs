@@ -1,0 +1,74 @@
+//! How messages name columns: cut lists, the likely slip of the hand, the wrong separator.
+
+/// What the header holds; a single column with semicolons or tabs in it means another separator.
+pub(super) fn present(columns: &[String]) -> String {
+    if let [only] = columns
+        && only.contains([';', '\t'])
+    {
+        return format!("The header is one column, '{only}': separate the columns with commas");
+    }
+    format!("The columns are {}", list(columns))
+}
+
+pub(super) fn count(n: usize, noun: &str) -> String {
+    if n == 1 { format!("{n} {noun}") } else { format!("{n} {noun}s") }
+}
+
+/// `'a', 'b' and 7 more`: a file may have thousands of columns, a message may not.
+pub(super) fn list(names: &[String]) -> String {
+    const SHOWN: usize = 12;
+    let mut text = names.iter().take(SHOWN).map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN {
+        text.push_str(&format!(" and {} more", names.len() - SHOWN));
+    }
+    text
+}
+
+/// The name nearest to `wanted` by edit distance, if it is near enough to be a slip of the hand.
+pub(super) fn closest<'a>(wanted: &str, names: &'a [String]) -> Option<&'a String> {
+    let wanted = wanted.to_lowercase();
+    let tolerated = (wanted.chars().count() / 3).max(1);
+    names
+        .iter()
+        .map(|name| (edit_distance(&wanted, &name.to_lowercase()), name))
+        .filter(|(distance, _)| *distance <= tolerated)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+/// Insertions, deletions and replacements that turn `a` into `b`.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut previous: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut current = vec![i + 1];
+        for (j, to) in b.iter().enumerate() {
+            let replaced = previous[j] + usize::from(from != *to);
+            current.push(replaced.min(previous[j + 1] + 1).min(current[j] + 1));
+        }
+        previous = current;
+    }
+    previous[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_the_hand_is_recognised_and_a_stranger_is_not() {
+        let names = ["label", "width", "Species"].map(String::from);
+        assert_eq!(closest("lable", &names), None, "a swap costs two, more than a third of five letters");
+        assert_eq!(closest("labl", &names).unwrap(), "label");
+        assert_eq!(closest("species", &names).unwrap(), "Species");
+        assert_eq!(closest("target", &names), None);
+        assert_eq!(edit_distance("kitten", "sitting"), 3);
+    }
+
+    #[test]
+    fn long_lists_are_cut() {
+        let names: Vec<String> = (0..100).map(|i| format!("c{i}")).collect();
+        assert!(list(&names).ends_with("'c11' and 88 more"));
+        assert_eq!(list(&names[..2]), "'c0', 'c1'");
+    }
+}

@@ -1,0 +1,37 @@
+//! What a method offers: hyper-parameters fit, models predict.
+//!
+//! A [`Learner`] turns `SemiSupervised` data and a seed into a model; a [`Classifier`] turns rows `[n, dim]`
+//! into log p(y = k | x), `[n, n_classes]`.
+
+use ndarray::{Array2, ArrayView2};
+
+use crate::SemiSupervised;
+use crate::metrics::arg_max;
+
+/// A fitted model.
+pub trait Classifier {
+    /// The names of the classes, in the order of the columns of [`Classifier::log_probs`].
+    fn classes(&self) -> &[String];
+
+    /// log p(y = k | x) for each row, `[n, dim] -> [n, n_classes]`.
+    fn log_probs(&self, x: ArrayView2<f64>) -> Array2<f64>;
+
+    /// The most probable class of each row.
+    fn predict(&self, x: ArrayView2<f64>) -> Vec<usize> {
+        arg_max(self.log_probs(x).view())
+    }
+}
+
+/// A method with its hyper-parameters.
+pub trait Learner {
+    /// What fitting gives.
+    type Model: Classifier;
+    /// How fitting fails.
+    type Error: std::error::Error;
+
+    /// The name in tables and reports.
+    fn name(&self) -> String;
+
+    /// Learns from the labelled and unlabelled rows. The same data and seed give the same model.
+    fn fit(&self, data: &SemiSupervised, seed: u64) -> Result<Self::Model, Self::Error>;
+}

@@ -1,0 +1,203 @@
+//! How good predictions are, and how honest their probabilities.
+//!
+//! From log p(y = k | x), `[n, n_classes]`, and the true classes y, `[n]`: nll = -mean log p(y | x); Brier =
+//! mean sum_k (p_k - [y = k])^2; and over equal-width bins B of the confidence max_k p_k, ECE = sum_B |B|/n
+//! |accuracy(B) - confidence(B)|. All are NaN for n = 0.
+
+use ndarray::{Array2, ArrayView1, ArrayView2, Zip};
+use serde::Serialize;
+
+mod temperature;
+
+pub use temperature::{TEMPERATURE_RANGE, fit_temperature};
+
+/// Number of bins of the ECE in [`Scores`], as in Guo et al. (2017).
+pub const ECE_BINS: usize = 15;
+
+/// All metrics of one set of predictions.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Scores {
+    /// Number of rows.
+    pub n: usize,
+    /// Share of rows whose most probable class is the true one.
+    pub accuracy: f64,
+    /// Mean over the classes present of the share found.
+    pub balanced_accuracy: f64,
+    /// Mean negative log probability of the true class, in nats.
+    pub nll: f64,
+    /// Brier score, from 0 (perfect) to 2.
+    pub brier: f64,
+    /// Expected calibration error over [`ECE_BINS`] bins.
+    pub ece: f64,
+    /// Number of rows by true class (outer) and predicted class (inner).
+    pub confusion: Vec<Vec<usize>>,
+}
+
+impl Scores {
+    /// Scores log p(y = k | x), `[n, n_classes]`, against the true classes.
+    pub fn from_log_probs(log_probs: &Array2<f64>, y: &[usize]) -> Self {
+        let predicted = arg_max(log_probs.view());
+        let probs = log_probs.exp();
+        let confusion = confusion(&predicted, y, log_probs.ncols());
+        Self {
+            n: y.len(),
+            accuracy: accuracy(&predicted, y),
+            balanced_accuracy: balanced_accuracy(&confusion),
+            nll: nll(log_probs.view(), y),
+            brier: brier(probs.view(), y),
+            ece: ece(probs.view(), y, ECE_BINS),
+            confusion: confusion.rows().into_iter().map(|row| row.to_vec()).collect(),
+        }
+    }
+}
+
+/// Share of rows predicted right.
+pub fn accuracy(predicted: &[usize], y: &[usize]) -> f64 {
+    assert_eq!(predicted.len(), y.len(), "one prediction per label");
+    predicted.iter().zip(y).filter(|(p, y)| p == y).count() as f64 / y.len() as f64
+}
+
+/// Number of rows by true class (row) and predicted class (column), `[n_classes, n_classes]`.
+pub fn confusion(predicted: &[usize], y: &[usize], n_classes: usize) -> Array2<usize> {
+    assert_eq!(predicted.len(), y.len(), "one prediction per label");
+    let mut counts = Array2::zeros((n_classes, n_classes));
+    for (&predicted, &y) in predicted.iter().zip(y) {
+        counts[[y, predicted]] += 1;
+    }
+    counts
+}
+
+/// Mean over the classes present of the share found, from a confusion matrix.
+pub fn balanced_accuracy(confusion: &Array2<usize>) -> f64 {
+    let present = confusion.rows().into_iter().enumerate().filter(|(_, row)| row.sum() > 0);
+    let recalls: Vec<f64> = present.map(|(k, row)| row[k] as f64 / row.sum() as f64).collect();
+    recalls.iter().sum::<f64>() / recalls.len() as f64
+}
+
+/// Mean negative log probability of the true class.
+pub fn nll(log_probs: ArrayView2<f64>, y: &[usize]) -> f64 {
+    assert_eq!(log_probs.nrows(), y.len(), "one row per label");
+    -y.iter().enumerate().map(|(row, &y)| log_probs[[row, y]]).sum::<f64>() / y.len() as f64
+}
+
+/// Mean squared distance of the probabilities to the one-hot truth.
+pub fn brier(probs: ArrayView2<f64>, y: &[usize]) -> f64 {
+    assert_eq!(probs.nrows(), y.len(), "one row per label");
+    let row = |(p, &y): (ArrayView1<f64>, &usize)| {
+        p.iter().enumerate().map(|(k, p)| (p - f64::from(u8::from(k == y))).powi(2)).sum::<f64>()
+    };
+    probs.rows().into_iter().zip(y).map(row).sum::<f64>() / y.len() as f64
+}
+
+/// Rows whose confidence lies in (lo, hi].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Bin {
+    /// Lower end, excluded.
+    pub lo: f64,
+    /// Upper end, included.
+    pub hi: f64,
+    /// Number of rows.
+    pub n: usize,
+    /// Mean probability of the predicted class; 0 in an empty bin.
+    pub confidence: f64,
+    /// Share predicted right; 0 in an empty bin.
+    pub accuracy: f64,
+}
+
+/// The reliability diagram: `bins` equal-width bins of the confidence max_k p_k.
+pub fn reliability(probs: ArrayView2<f64>, y: &[usize], bins: usize) -> Vec<Bin> {
+    assert_eq!(probs.nrows(), y.len(), "one row per label");
+    assert!(bins > 0, "at least one bin");
+    let edge = |i: usize| i as f64 / bins as f64;
+    let mut diagram: Vec<Bin> =
+        (0..bins).map(|i| Bin { lo: edge(i), hi: edge(i + 1), n: 0, confidence: 0., accuracy: 0. }).collect();
+    for ((p, &predicted), &y) in probs.rows().into_iter().zip(&arg_max(probs)).zip(y) {
+        let confidence = p[predicted];
+        // A confidence of 1 plus rounding belongs to the last bin.
+        let place = diagram.partition_point(|bin| bin.hi < confidence).min(bins - 1);
+        let bin = &mut diagram[place];
+        bin.n += 1;
+        bin.confidence += confidence;
+        bin.accuracy += f64::from(u8::from(predicted == y));
+    }
+    for bin in diagram.iter_mut().filter(|bin| bin.n > 0) {
+        bin.confidence /= bin.n as f64;
+        bin.accuracy /= bin.n as f64;
+    }
+    diagram
+}
+
+/// Expected calibration error over `bins` equal-width bins.
+pub fn ece(probs: ArrayView2<f64>, y: &[usize], bins: usize) -> f64 {
+    let gap = |bin: &Bin| bin.n as f64 * (bin.accuracy - bin.confidence).abs();
+    reliability(probs, y, bins).iter().map(gap).sum::<f64>() / y.len() as f64
+}
+
+/// The column of the largest entry of each row, the first of equals; NaN never wins.
+pub fn arg_max(scores: ArrayView2<f64>) -> Vec<usize> {
+    let row = |row: ArrayView1<f64>| {
+        let best =
+            |best: (usize, f64), (k, &score): (usize, &f64)| if score > best.1 { (k, score) } else { best };
+        row.iter().enumerate().fold((0, f64::NEG_INFINITY), best).0
+    };
+    scores.rows().into_iter().map(row).collect()
+}
+
+/// log softmax of each row: the log probabilities that belong to logits, `[n, n_classes]`.
+pub fn log_softmax(logits: ArrayView2<f64>) -> Array2<f64> {
+    let mut log_probs = logits.to_owned();
+    Zip::from(log_probs.rows_mut()).for_each(|mut row| {
+        let largest = row.fold(f64::NEG_INFINITY, |largest, &l| largest.max(l));
+        let log_sum = row.fold(0., |sum, l| sum + (l - largest).exp()).ln();
+        row.mapv_inplace(|l| (l - largest) - log_sum); // in this order no digit of log_sum is lost
+    });
+    log_probs
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+
+    #[test]
+    fn scores_of_four_rows_by_hand() {
+        let probs = array![[0.8, 0.2], [0.6, 0.4], [0.3, 0.7], [0.9, 0.1]];
+        let scores = Scores::from_log_probs(&probs.ln(), &[0, 1, 1, 0]);
+        assert_eq!((scores.n, scores.accuracy), (4, 0.75));
+        assert_eq!(scores.confusion, [[2, 0], [1, 1]]);
+        assert_eq!(scores.balanced_accuracy, (1. + 0.5) / 2.);
+        let nll = -(0.8_f64.ln() + 0.4_f64.ln() + 0.7_f64.ln() + 0.9_f64.ln()) / 4.;
+        assert!((scores.nll - nll).abs() < 1e-15);
+        assert!((scores.brier - 2. * (0.04 + 0.36 + 0.09 + 0.01) / 4.).abs() < 1e-15);
+        assert!((scores.ece - (0.2 + 0.6 + 0.3 + 0.1) / 4.).abs() < 1e-15, "each row in a bin of its own");
+    }
+
+    #[test]
+    fn a_class_without_rows_does_not_count() {
+        let confusion = confusion(&[0, 0, 2], &[0, 1, 0], 3);
+        assert_eq!(confusion, array![[1, 0, 1], [1, 0, 0], [0, 0, 0]]);
+        assert_eq!(balanced_accuracy(&confusion), 0.25);
+    }
+
+    #[test]
+    fn a_bin_contains_its_upper_end_only() {
+        let probs = array![[0.5, 0.5], [0.75, 0.25], [0.0, 1.0], [0.2, 1.0 + 1e-12]];
+        let bins = reliability(probs.view(), &[0, 1, 1, 1], 4);
+        assert_eq!(bins.iter().map(|bin| bin.n).collect::<Vec<_>>(), [0, 1, 1, 2]);
+        assert_eq!((bins[1].accuracy, bins[1].confidence), (1., 0.5));
+        assert_eq!((bins[2].lo, bins[2].hi, bins[2].accuracy), (0.5, 0.75, 0.));
+    }
+
+    #[test]
+    fn ties_and_nan_in_arg_max() {
+        let scores = array![[1., 1., 0.], [f64::NAN, -2., -1.], [f64::NEG_INFINITY, -5., -5.]];
+        assert_eq!(arg_max(scores.view()), [0, 2, 1]);
+    }
+
+    #[test]
+    fn log_softmax_survives_huge_logits() {
+        let log_probs = log_softmax(array![[1e5, 0.], [-1e5, -1e5]].view());
+        assert_eq!(log_probs, array![[0., -1e5], [-(2_f64.ln()), -(2_f64.ln())]]);
+    }
+}

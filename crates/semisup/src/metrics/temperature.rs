@@ -1,0 +1,117 @@
+//! Temperature scaling (Guo et al. 2017): the one number T that makes softmax(logits / T) honest.
+//!
+//! With beta = 1/T the loss is L(beta) = mean [ log sum_k exp(beta l_k) - beta l_y ], which is convex: L' =
+//! mean [ E_p l - l_y ] and L'' = mean Var_p l >= 0, p = softmax(beta l). So T is the one root of L', found
+//! by Newton steps in log beta, kept inside a bracket by bisection.
+
+use ndarray::{ArrayView1, ArrayView2};
+
+/// The temperatures considered. When every row is predicted right the loss falls for ever as T -> 0, when the
+/// logits are worse than chance as T grows; the answer is then the end of this range.
+pub const TEMPERATURE_RANGE: (f64, f64) = (1e-3, 1e4);
+
+/// argmin_T of the mean negative log probability of `y` under softmax(logits / T), logits `[n, n_classes]`.
+///
+/// 1 if the logits do not distinguish any classes, or there are no rows: every T is then as good.
+pub fn fit_temperature(logits: ArrayView2<f64>, y: &[usize]) -> f64 {
+    assert_eq!(logits.nrows(), y.len(), "one row per label");
+    let (coldest, hottest) = TEMPERATURE_RANGE;
+    let (mut lo, mut hi) = (-hottest.ln(), -coldest.ln()); // log beta
+    let (at_lo, at_hi) = (slope(logits, y, lo), slope(logits, y, hi));
+    if at_lo.first == 0. && at_hi.first == 0. {
+        return 1.;
+    }
+    if at_lo.first >= 0. {
+        return hottest;
+    }
+    if at_hi.first <= 0. {
+        return coldest;
+    }
+    let mut log_beta: f64 = 0.;
+    for _ in 0..200 {
+        let Slope { first, second } = slope(logits, y, log_beta);
+        if first <= 0. {
+            lo = log_beta;
+        } else {
+            hi = log_beta;
+        }
+        let newton = log_beta - first / second;
+        let next = if newton >= lo && newton <= hi { newton } else { (lo + hi) / 2. };
+        let step = (next - log_beta).abs();
+        log_beta = next;
+        if step < 1e-13 || first == 0. {
+            break;
+        }
+    }
+    (-log_beta).exp()
+}
+
+/// L' and its derivative by log beta, which is beta L''.
+struct Slope {
+    first: f64,
+    second: f64,
+}
+
+fn slope(logits: ArrayView2<f64>, y: &[usize], log_beta: f64) -> Slope {
+    let beta = log_beta.exp();
+    let mut total = Slope { first: 0., second: 0. };
+    for (l, &y) in logits.rows().into_iter().zip(y) {
+        let (mean, variance) = moments(l, y, beta);
+        total.first += mean;
+        total.second += beta * variance;
+    }
+    total
+}
+
+/// Mean and variance of l_k - l_y under softmax(beta l).
+fn moments(l: ArrayView1<f64>, y: usize, beta: f64) -> (f64, f64) {
+    let largest = l.fold(f64::NEG_INFINITY, |largest, &l| largest.max(l));
+    let weight = |l: f64| (beta * (l - largest)).exp();
+    let sum: f64 = l.iter().map(|&l| weight(l)).sum();
+    let mean: f64 = l.iter().map(|&lk| weight(lk) * (lk - l[y])).sum::<f64>() / sum;
+    let variance = l.iter().map(|&lk| weight(lk) * (lk - l[y] - mean).powi(2)).sum::<f64>() / sum;
+    (mean, variance)
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Array2, array};
+    use rand::Rng as _;
+
+    use super::*;
+    use crate::metrics::{log_softmax, nll};
+
+    #[test]
+    fn rows_that_cannot_tell() {
+        assert_eq!(fit_temperature(Array2::zeros((0, 2)).view(), &[]), 1.);
+        assert_eq!(fit_temperature(array![[3., 3.], [1., 1.]].view(), &[0, 1]), 1.);
+        assert_eq!(fit_temperature(array![[3., 0.], [0., 3.]].view(), &[0, 1]), TEMPERATURE_RANGE.0);
+        assert_eq!(fit_temperature(array![[3., 0.], [0., 3.]].view(), &[1, 0]), TEMPERATURE_RANGE.1);
+    }
+
+    /// Three of four rows right with a gap of 2: p = 3/4 needs 2 / T = ln 3.
+    #[test]
+    fn closed_form() {
+        let logits = array![[2., 0.], [2., 0.], [2., 0.], [2., 0.]];
+        let t = fit_temperature(logits.view(), &[0, 0, 1, 0]);
+        assert!((t - 2. / 3_f64.ln()).abs() < 1e-12, "{t}");
+    }
+
+    /// Scaling the logits scales T, and no neighbour of T is better.
+    #[test]
+    fn optimal_at_every_scale() {
+        let mut rng = crate::rng(3);
+        let base = Array2::from_shape_fn((60, 4), |_| rng.random_range(-2. ..2.));
+        let y: Vec<usize> = (0..60)
+            .map(|row| if row % 3 == 0 { row % 4 } else { crate::metrics::arg_max(base.view())[row] })
+            .collect();
+        let t1 = fit_temperature(base.view(), &y);
+        for scale in [0.05, 1., 300.] {
+            let logits = &base * scale;
+            let t = fit_temperature(logits.view(), &y);
+            assert!((t / (t1 * scale) - 1.).abs() < 1e-11, "{t} {t1}");
+            let loss = |t: f64| nll(log_softmax((&logits / t).view()).view(), &y);
+            assert!(loss(t) < loss(t * 1.001) && loss(t) < loss(t * 0.999));
+        }
+    }
+}

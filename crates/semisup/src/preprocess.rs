@@ -1,0 +1,268 @@
+//! Affine maps that bring features to a common scale: x' = ((x - shift) * scale) R * gain.
+//!
+//! x `[n, dim_in]`, shift and scale `[dim_in]`; R `[dim_in, dim_out]` has orthonormal columns, gain
+//! `[dim_out]`; without R the map acts on each column alone. Kept in these factors, the inverse needs no
+//! matrix inversion and log|det dx'/dx| = sum log scale + sum log gain. Learnt from rows once, then stored
+//! with the model.
+
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
+use serde::{Deserialize, Serialize};
+
+use crate::linalg::{Eigen, symmetric_eigen};
+use crate::{Error, Result};
+
+mod validate;
+
+/// A fitted map. One read from a file must pass [`Preprocess::validate`] before use.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Preprocess {
+    method: Method,
+    shift: Vec<f64>, // [dim_in]
+    scale: Vec<f64>, // [dim_in]
+    constant: Vec<usize>,
+    projection: Option<Projection>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Method {
+    Identity,
+    Standardise,
+    Scale,
+    Pca { whiten: f64, variance_kept: f64 },
+    PcaStandardised { whiten: f64, variance_kept: f64 },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Projection {
+    directions: Vec<f64>, // R, [dim_in, dim_out] row by row
+    gain: Vec<f64>,       // [dim_out]
+}
+
+impl Preprocess {
+    /// x' = x.
+    pub fn identity(dim: usize) -> Self {
+        Self::columnwise(Method::Identity, vec![0.; dim], vec![1.; dim], Vec::new())
+    }
+
+    /// Each column to mean 0 and variance 1. A constant column becomes 0 and keeps the scale 1.
+    pub fn standardise(x: ArrayView2<f64>) -> Result<Self> {
+        let Moments { mean, variance, constant } = Moments::of(x)?;
+        let scale = (0..mean.len()).map(|j| if constant.contains(&j) { 1. } else { 1. / variance[j].sqrt() });
+        checked(Self::columnwise(Method::Standardise, mean, scale.collect(), constant))
+    }
+
+    /// Each column to mean 0, and all by one factor so that their mean variance is 1.
+    pub fn scale(x: ArrayView2<f64>) -> Result<Self> {
+        let Moments { mean, variance, constant } = Moments::of(x)?;
+        let scale = vec![to_unit_mean(&variance); mean.len()];
+        checked(Self::columnwise(Method::Scale, mean, scale, constant))
+    }
+
+    /// The coordinates on the `dims` leading principal directions, coordinate j divided by sd_j^`whiten`,
+    /// then all by one factor so that their mean variance is 1: `whiten` 0 keeps the relative variances, 1
+    /// makes all 1.
+    ///
+    /// Directions in which the rows do not vary are left out, so there may be fewer than `dims`.
+    pub fn pca(x: ArrayView2<f64>, dims: usize, whiten: f64) -> Result<Self> {
+        let Moments { mean, constant, .. } = Moments::of(x)?;
+        let scale = vec![1.; mean.len()];
+        let method = |variance_kept| Method::Pca { whiten, variance_kept };
+        Self::columnwise(Method::Identity, mean, scale, constant).project(x, dims, whiten, method)
+    }
+
+    /// As [`Preprocess::pca`], after bringing each column to variance 1.
+    pub fn pca_standardised(x: ArrayView2<f64>, dims: usize, whiten: f64) -> Result<Self> {
+        let method = |variance_kept| Method::PcaStandardised { whiten, variance_kept };
+        Self::standardise(x)?.project(x, dims, whiten, method)
+    }
+
+    /// x' of each row, `[n, dim_in] -> [n, dim_out]`.
+    ///
+    /// # Panics
+    /// If the number of columns is not `dim_in`.
+    pub fn apply(&self, x: ArrayView2<f64>) -> Array2<f64> {
+        assert_eq!(x.ncols(), self.dim_in(), "columns to preprocess");
+        let scaled = (&x - &view(&self.shift)) * view(&self.scale);
+        match &self.projection {
+            None => scaled,
+            Some(projection) => scaled.dot(&self.directions(projection)) * view(&projection.gain),
+        }
+    }
+
+    /// x of each row of x', `[n, dim_out] -> [n, dim_in]`: exact unless this is a projection, then the
+    /// nearest point (after scaling) of the subspace that is kept.
+    ///
+    /// # Panics
+    /// If the number of columns is not `dim_out`.
+    pub fn invert(&self, x: ArrayView2<f64>) -> Array2<f64> {
+        assert_eq!(x.ncols(), self.dim_out(), "columns to map back");
+        let scaled = match &self.projection {
+            None => x.to_owned(),
+            Some(projection) => (&x / &view(&projection.gain)).dot(&self.directions(projection).t()),
+        };
+        scaled / view(&self.scale) + view(&self.shift)
+    }
+
+    /// log|det dx'/dx|, the same for every row; `None` for a projection, which has no density to carry over.
+    pub fn log_det(&self) -> Option<f64> {
+        let gain = self.projection.iter().flat_map(|projection| &projection.gain);
+        (!self.is_projection()).then(|| self.scale.iter().chain(gain).map(|scale| scale.ln()).sum())
+    }
+
+    /// Number of columns before.
+    pub fn dim_in(&self) -> usize {
+        self.shift.len()
+    }
+
+    /// Number of columns after.
+    pub fn dim_out(&self) -> usize {
+        self.projection.as_ref().map_or(self.dim_in(), |projection| projection.gain.len())
+    }
+
+    /// Whether columns are lost, so that [`Preprocess::invert`] only approximates.
+    pub fn is_projection(&self) -> bool {
+        self.dim_out() < self.dim_in()
+    }
+
+    /// The columns that had one value only.
+    pub fn constant_columns(&self) -> &[usize] {
+        &self.constant
+    }
+
+    /// One line for people.
+    pub fn describe(&self) -> String {
+        let (dim_in, dim_out) = (self.dim_in(), self.dim_out());
+        let constant = match self.constant.len() {
+            0 => String::new(),
+            n => format!(" ({n} constant)"),
+        };
+        match self.method {
+            Method::Identity => format!("{dim_in} columns as they are"),
+            Method::Standardise => format!("{dim_in} columns{constant}, each to mean 0 and variance 1"),
+            Method::Scale => {
+                format!("{dim_in} columns{constant}, centred, all by one factor to mean variance 1")
+            }
+            Method::Pca { whiten, variance_kept } | Method::PcaStandardised { whiten, variance_kept } => {
+                let standardised = match self.method {
+                    Method::PcaStandardised { .. } => ", standardised",
+                    _ => "",
+                };
+                let percent = 100. * variance_kept;
+                format!(
+                    "{dim_in} columns{constant}{standardised} -> {dim_out} principal directions with {percent:.1}% of \
+                     the variance, whitening {whiten}"
+                )
+            }
+        }
+    }
+
+    fn columnwise(method: Method, shift: Vec<f64>, scale: Vec<f64>, constant: Vec<usize>) -> Self {
+        Self { method, shift, scale, constant, projection: None }
+    }
+
+    /// Adds the principal directions of what this columnwise map makes of x.
+    fn project(
+        mut self,
+        x: ArrayView2<f64>,
+        dims: usize,
+        whiten: f64,
+        method: impl Fn(f64) -> Method,
+    ) -> Result<Self> {
+        if dims == 0 || !whiten.is_finite() {
+            return Err(unscalable(format!(
+                "expected at least 1 direction and a finite whitening, got {dims} and {whiten}"
+            )));
+        }
+        let scaled = self.apply(x);
+        let covariance = scaled.t().dot(&scaled) / x.nrows() as f64;
+        if covariance.iter().any(|value| !value.is_finite()) {
+            return Err(too_large());
+        }
+        let Eigen { values, vectors } = symmetric_eigen(covariance.view());
+        // Below this, variance is rounding: dividing by it would blow up noise, and the inverse would not be
+        // one.
+        let least = values[0] * 1e-12;
+        let kept = values.iter().take(dims).take_while(|&&value| value > least).count();
+        if kept == 0 {
+            return Err(unscalable(
+                "all rows are the same, so there is no principal direction: add rows that differ".into(),
+            ));
+        }
+        let variance = &values[..kept];
+        let total: f64 = values.iter().map(|value| value.max(0.)).sum();
+        let whitened: Vec<f64> = variance.iter().map(|value| value.powf(1. - whiten)).collect();
+        let global = to_unit_mean(&whitened);
+        self.method = method(variance.iter().sum::<f64>() / total);
+        let directions = vectors.select(Axis(0), &(0..kept).collect::<Vec<_>>()).reversed_axes();
+        self.projection = Some(Projection {
+            directions: directions.iter().copied().collect(),
+            gain: variance.iter().map(|value| global * value.powf(-whiten / 2.)).collect(),
+        });
+        checked(self)
+    }
+
+    fn directions<'a>(&self, projection: &'a Projection) -> ArrayView2<'a, f64> {
+        let shape = (self.dim_in(), projection.gain.len());
+        ArrayView2::from_shape(shape, &projection.directions).expect("validated sizes")
+    }
+}
+
+/// Mean and variance (divided by n) of each column, and which columns have one value only.
+struct Moments {
+    mean: Vec<f64>,
+    variance: Vec<f64>,
+    constant: Vec<usize>,
+}
+
+impl Moments {
+    fn of(x: ArrayView2<f64>) -> Result<Self> {
+        let Some(mut mean) = x.mean_axis(Axis(0)).filter(|_| x.ncols() > 0) else {
+            return Err(unscalable(format!("expected at least one row and one column, got {:?}", x.dim())));
+        };
+        // Comparing values finds constant columns that a rounded variance would miss; their mean is then
+        // exact.
+        let first = x.row(0);
+        let constant: Vec<usize> =
+            (0..x.ncols()).filter(|&j| x.column(j).iter().all(|v| *v == first[j])).collect();
+        constant.iter().for_each(|&j| mean[j] = first[j]);
+        let mut variance: Array1<f64> = Array1::zeros(x.ncols());
+        for row in x.rows() {
+            variance += &(&row - &mean).mapv(|difference| difference * difference);
+        }
+        variance /= x.nrows() as f64;
+        if variance.iter().any(|variance| !variance.is_finite()) {
+            return Err(too_large());
+        }
+        Ok(Self { mean: mean.to_vec(), variance: variance.to_vec(), constant })
+    }
+}
+
+/// The factor that brings the mean of these variances to 1; 1 if they are all 0.
+fn to_unit_mean(variances: &[f64]) -> f64 {
+    let mean = variances.iter().sum::<f64>() / variances.len() as f64;
+    if mean > 0. { 1. / mean.sqrt() } else { 1. }
+}
+
+/// A map learnt from data can only be invalid because the data cannot be scaled.
+fn checked(preprocess: Preprocess) -> Result<Preprocess> {
+    match preprocess.validate() {
+        Err(Error::BadPreprocess { why }) => Err(unscalable(format!("{why}: rescale the columns first"))),
+        Err(error) => Err(error),
+        Ok(()) => Ok(preprocess),
+    }
+}
+
+fn too_large() -> Error {
+    unscalable("values so large or infinite that their squares overflow: rescale the columns first".into())
+}
+
+fn unscalable(why: String) -> Error {
+    Error::Unscalable { why }
+}
+
+fn view(values: &[f64]) -> ArrayView1<'_, f64> {
+    ArrayView1::from(values)
+}
