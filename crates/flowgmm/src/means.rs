@@ -31,6 +31,14 @@ pub enum Means {
         /// 1 keeps the centroids; more widens the margin between classes.
         r: f64,
     },
+    /// [`Means::Centroids`] where the centroids tell the classes apart; otherwise a ring (in the plane) or random
+    /// directions, with neighbouring means 2 `apart` from each other. Concentric classes have one centroid.
+    Separated {
+        /// Scale of the centroids.
+        r: f64,
+        /// Smallest distance of two scaled centroids that still tells classes apart, in latent units.
+        apart: f64,
+    },
 }
 
 impl Means {
@@ -74,8 +82,28 @@ impl Means {
                 let centre = centroids.mean_axis(Axis(0)).unwrap_or_else(|| Array1::zeros(dim));
                 (&centroids - &centre) * r + &centre
             }
+            Self::Separated { r, apart } => {
+                let centroids = Self::Centroids { r }.place(n_classes, dim, z, q, rng)?;
+                if smallest_gap(&centroids) >= apart {
+                    centroids
+                } else if dim == 2 {
+                    let chord = 2.0 * (std::f64::consts::PI / n_classes as f64).sin();
+                    Self::Ring { r: 2.0 * apart / chord }.place(n_classes, dim, z, q, rng)?
+                } else {
+                    let random = Self::Random { r: 1.0 }.place(n_classes, dim, z, q, rng)?;
+                    let scale = 2.0 * apart / smallest_gap(&random).max(1e-12);
+                    random * scale
+                }
+            }
         })
     }
+}
+
+/// The distance between the two nearest means.
+fn smallest_gap(means: &Array2<f64>) -> f64 {
+    let gap = |a: usize, b: usize| (&means.row(a) - &means.row(b)).mapv(|v| v * v).sum().sqrt();
+    let pairs = (0..means.nrows()).flat_map(|a| (0..a).map(move |b| (a, b)));
+    pairs.map(|(a, b)| gap(a, b)).fold(f64::INFINITY, f64::min)
 }
 
 /// Weighted class means of rows: `[n_classes, dim]`. A class without weight gets the overall mean.

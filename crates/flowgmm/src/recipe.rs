@@ -21,7 +21,7 @@ impl FitConfig {
                 hidden: vec![64],
                 coupling: CouplingKind::Affine { form: Form::ScaleThenShift },
                 init: Init::Identity,
-                means: Means::Centroids { r: 3.0 },
+                means: Means::Separated { r: 3.0, apart: 3.0 },
                 sigma: 1.0,
                 covariance: Covariance::Spherical,
                 per_class: 1,
@@ -31,10 +31,10 @@ impl FitConfig {
             graph: Some(Graph { neighbours: 10, alpha: 0.99 }),
             multi_start: MultiStart { starts: 1, fraction: 0.1, folds: 3 },
             train: TrainConfig {
-                steps: 1500,
+                steps: 2500,
                 batch_labelled: 64,
                 batch_unlabelled: 256,
-                schedule: Schedule { peak: 2e-3, warm_up: 0.02, shape: Shape::Cosine { floor: 0.01 } },
+                schedule: Schedule { peak: 3e-3, warm_up: 0.02, shape: Shape::Cosine { floor: 0.01 } },
                 adam: AdamConfig { clip: Some(5.0), decay: Decay::Decoupled(1e-4), ..AdamConfig::default() },
                 ema: Some(0.99),
                 objective: Objective {
@@ -65,16 +65,16 @@ impl FitConfig {
         let mut config = Self::toy();
         config.prepare = Prepare::Pca { dims: 32, whiten: 0.0 };
         config.architecture.hidden = vec![if data.dim() <= 8 { 128 } else { 256 }];
-        config.architecture.means = Means::Centroids { r: 3.0 };
+        config.architecture.means = Means::Separated { r: 5.0, apart: 3.0 };
         config.graph = Some(Graph { neighbours: 10, alpha: 0.99 });
         config.train.steps = 2000;
         config.train.batch_unlabelled = 200;
         config.train.schedule.peak = 1e-3;
-        config.train.objective.alignment = 1.0;
+        config.train.objective.alignment = 0.3;
         config.train.objective.consistency =
             Some(Consistency { agreement: Agreement::Likelihood, weight: 1.0, ramp: 0.3 });
-        config.train.noise = 0.2;
-        config.train.view_noise = 0.2;
+        config.train.noise = 0.25;
+        config.train.view_noise = 0.25;
         config
     }
 }
