@@ -1,1 +1,99 @@
-fn main() {}
+//! The `flowgmm` program: learn from many rows and few labels, then predict, evaluate, generate and inspect.
+//!
+//! ```text
+//! arguments -> one module per command -> libraries (semisup, flowgmm, flowgmm-report) -> stdout / files
+//! ```
+//!
+//! The program only arranges; it knows no mathematics. Results go to stdout, everything else to stderr.
+
+mod demo;
+mod evaluate;
+mod exit;
+mod fit;
+mod input;
+mod inspect;
+mod interrupt;
+mod output;
+mod predict;
+mod progress;
+mod sample;
+mod settings;
+mod text;
+
+use std::{num::NonZeroUsize, process::ExitCode};
+
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use exit::{Failure, Result};
+
+/// Semi-supervised learning with normalizing flows: one model that classifies, gives probabilities, scores how
+/// typical a row is, and generates new rows.
+#[derive(Parser)]
+#[command(name = "flowgmm", version, arg_required_else_help = true, after_help = exit::HELP)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Fit the toy problems of the paper and handwritten digits, and write a report with pictures
+    Demo(demo::Args),
+    /// Learn a model from a CSV file in which some rows carry a label
+    Fit(fit::Args),
+    /// Give each row of a CSV file a class, class probabilities and a log-likelihood
+    Predict(predict::Args),
+    /// Compare a model's predictions with known labels
+    Evaluate(evaluate::Args),
+    /// Generate new rows
+    Sample(sample::Args),
+    /// Show what a model file contains, and how exactly its flow inverts
+    Inspect(inspect::Args),
+}
+
+fn main() -> ExitCode {
+    let matches = Cli::command().get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    exit::conclude(|| run(cli.command, &matches))
+}
+
+fn run(command: Command, matches: &ArgMatches) -> Result<()> {
+    let (_, matches) = matches.subcommand().expect("clap requires a command");
+    match command {
+        Command::Demo(args) => demo::run(&args),
+        Command::Fit(args) => fit::run(&args, matches),
+        Command::Predict(args) => predict::run(&args),
+        Command::Evaluate(args) => evaluate::run(&args),
+        Command::Sample(args) => sample::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
+    }
+}
+
+/// How many threads a command may use. Results do not depend on it.
+#[derive(clap::Args)]
+struct Threads {
+    /// Threads to use [default: all cores]
+    #[arg(long, value_name = "N", env = "FLOWGMM_THREADS")]
+    threads: Option<NonZeroUsize>,
+}
+
+impl Threads {
+    /// The number asked for, or one for each core.
+    fn count(&self) -> usize {
+        let cores = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        self.threads.unwrap_or_else(cores).get()
+    }
+
+    /// Gives every computation that follows this many threads.
+    fn configure(&self) -> Result<()> {
+        configure_threads(self.count())
+    }
+}
+
+/// Sets the number of threads of every computation that follows.
+fn configure_threads(threads: usize) -> Result<()> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build_global()
+        .map_err(|error| Failure::Internal(format!("cannot start {threads} threads: {error}")))
+}

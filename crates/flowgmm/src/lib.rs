@@ -25,6 +25,7 @@ pub mod tensor;
 mod theta;
 pub mod train;
 
+pub use bijection::Bijection;
 pub use certificate::{Certificate, certify, jacobian, log_abs_det};
 pub use checkpoint::{Checkpoints, Resume};
 pub use em::{Em, MixtureStep, estimate};

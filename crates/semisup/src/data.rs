@@ -222,6 +222,15 @@ fn count<'a>(labels: impl IntoIterator<Item = &'a usize>, n_classes: usize) -> V
     counts
 }
 
+/// Rows to learn from, few of them labelled, and fresh rows to be scored on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    /// Labelled and unlabelled rows.
+    pub train: SemiSupervised,
+    /// Rows the learner never sees.
+    pub test: Labelled,
+}
+
 #[cfg(test)]
 mod tests {
     use ndarray::array;

@@ -4,7 +4,7 @@
 
 use ndarray::Array2;
 
-use crate::Labelled;
+use crate::{Labelled, Problem, rng, split};
 
 const SIDE: usize = 8;
 const PIXELS: usize = SIDE * SIDE;
@@ -24,6 +24,17 @@ pub fn digits() -> Labelled {
     Labelled::new(x, y, classes, columns).expect("the embedded digits are valid")
 }
 
+/// A draw of the digits as a semi-supervised problem: 70% of the rows to learn from, `per_class` labels of each digit
+/// among them, the rest to be scored on. The seed decides both.
+pub fn digits_problem(per_class: usize, seed: u64) -> Problem {
+    let (all, mut rng) = (digits(), rng(seed));
+    let (train, test) = split::train_test(all.y(), 0.3, &mut rng);
+    let train = all.select(&train);
+    let revealed = split::stratified(train.y(), train.n_classes(), per_class, &mut rng);
+    let train = train.reveal(&revealed).expect("every digit has labels");
+    Problem { train, test: all.select(&test) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -38,5 +49,13 @@ mod tests {
         assert_eq!(digits.x().row(0).to_vec()[..8], [0., 0., 5., 13., 9., 1., 0., 0.]);
         assert_eq!(digits.y()[..5], [0, 1, 2, 3, 4]);
         assert_eq!((digits.columns()[0].as_str(), digits.columns()[63].as_str()), ("pixel_0_0", "pixel_7_7"));
+    }
+
+    #[test]
+    fn a_draw_labels_as_many_as_asked_and_keeps_the_rest_apart() {
+        let problem = digits_problem(5, 3);
+        assert_eq!(problem.train.class_counts(), [5; 10]);
+        assert_eq!(problem.train.n() + problem.test.n(), 1797);
+        assert_ne!(problem, digits_problem(5, 4));
     }
 }

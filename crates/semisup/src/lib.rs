@@ -35,8 +35,8 @@ mod stream;
 mod table;
 mod toy;
 
-pub use data::{Labelled, SemiSupervised};
-pub use digits::digits;
+pub use data::{Labelled, Problem, SemiSupervised};
+pub use digits::{digits, digits_problem};
 pub use error::Error;
 pub use graph::{knn, label_spreading};
 pub use learner::{Classifier, Learner};
@@ -45,7 +45,7 @@ pub use ndarray;
 pub use preprocess::Preprocess;
 pub use stream::{RowBatches, stream_features};
 pub use table::{Table, read_table, read_table_path};
-pub use toy::{Toy, ToyProblem};
+pub use toy::Toy;
 
 /// What a fallible function of this crate returns.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -14,7 +14,7 @@ use ndarray::Array2;
 use rand::{Rng as _, seq::SliceRandom, seq::index};
 use rand_distr::StandardNormal;
 
-use crate::{Error, Labelled, Result, Rng, SemiSupervised, rng};
+use crate::{Error, Labelled, Problem, Result, Rng, rng};
 
 const N_TRAIN: usize = 1000;
 const N_TEST: usize = 2000;
@@ -30,15 +30,6 @@ pub enum Toy {
     EightGaussians,
     /// Five bent arms around the origin.
     Pinwheel,
-}
-
-/// A toy problem: 1000 points to learn from, few labelled, and 2000 fresh points to be scored on.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ToyProblem {
-    /// Labelled and unlabelled points.
-    pub train: SemiSupervised,
-    /// Fresh points of the same distribution.
-    pub test: Labelled,
 }
 
 impl Toy {
@@ -69,8 +60,8 @@ impl Toy {
         self.labelled(&self.draw(n, rng))
     }
 
-    /// The problem as the paper poses it; the seed decides the points and which of them are labelled.
-    pub fn problem(self, seed: u64) -> ToyProblem {
+    /// 1000 points, few of them labelled, and 2000 fresh ones, as the paper poses it; the seed decides the points and which of them are labelled.
+    pub fn problem(self, seed: u64) -> Problem {
         let mut rng = rng(seed);
         let points = self.draw(N_TRAIN, &mut rng);
         let mut revealed = Vec::new();
@@ -79,7 +70,7 @@ impl Toy {
             revealed.extend(index::sample(&mut rng, rows.len(), n_labels).iter().map(|i| rows[i]));
         }
         let train = self.labelled(&points).reveal(&revealed).expect("every class has labels");
-        ToyProblem { train, test: self.sample(N_TEST, &mut rng) }
+        Problem { train, test: self.sample(N_TEST, &mut rng) }
     }
 
     fn labels_per_component(self) -> &'static [usize] {

@@ -33,7 +33,7 @@ impl Bijection for Additive {
 
     fn forward(&self, x: Tensor<2>) -> Mapped {
         let (kept, changed) = self.net.split(x);
-        let log_det = kept.zeros_like().sum_dim(1);
+        let log_det = changed.zeros_like().sum_dim(1);
         let t = self.net.net(&self.theta, kept.clone());
         Mapped { value: self.net.merge(kept, changed + t), log_det }
     }

@@ -1,0 +1,231 @@
+//! `flowgmm fit`: from a CSV file with few labels to a model file.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use clap::{ArgMatches, ValueEnum};
+use flowgmm::{Checkpoints, Engine, FitConfig, Fitter, Model, Resume};
+use semisup::{Classifier, SemiSupervised, metrics};
+use serde_json::{Value, json};
+
+use crate::{
+    Threads, configure_threads,
+    exit::{Failure, Result},
+    input, inspect, interrupt,
+    output::{self, check_writable},
+    progress::{Display, FitProgress},
+    settings::{Given, Settings},
+    text,
+};
+
+/// Arguments of `fit`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// CSV file with a header; an empty label cell means unlabelled. `-` reads standard input
+    file: PathBuf,
+    /// Column that holds the label; all others must be numbers
+    #[arg(long, value_name = "COLUMN")]
+    label: String,
+    /// Model file to write
+    #[arg(long, value_name = "OUT", required_unless_present = "print_config")]
+    model: Option<PathBuf>,
+    /// Seed of all randomness [default: 0]
+    #[arg(long, value_name = "N", env = "FLOWGMM_SEED")]
+    seed: Option<u64>,
+    #[command(flatten)]
+    threads: Threads,
+    /// Training steps [default: as the data need]
+    #[arg(long, value_name = "N", env = "FLOWGMM_STEPS")]
+    steps: Option<usize>,
+    /// Code that computes couplings [default: fused]
+    #[arg(long, value_name = "ENGINE", env = "FLOWGMM_ENGINE")]
+    engine: Option<EngineName>,
+    /// TOML file with settings that differ from the defaults (see --print-config)
+    #[arg(long, value_name = "FILE", env = "FLOWGMM_CONFIG")]
+    config: Option<PathBuf>,
+    /// Print every setting and where it came from, and exit
+    #[arg(long)]
+    print_config: bool,
+    /// Directory for a checkpoint, so that an interrupted fit can go on
+    #[arg(long, value_name = "DIR", env = "FLOWGMM_CHECKPOINT")]
+    checkpoint: Option<PathBuf>,
+    /// Go on from the checkpoint if there is one
+    #[arg(long, requires = "checkpoint")]
+    resume: bool,
+    /// Time between checkpoints
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, env = "FLOWGMM_CHECKPOINT_EVERY")]
+    checkpoint_every: Duration,
+    /// One JSON object instead of text
+    #[arg(long)]
+    json: bool,
+    /// No progress on stderr
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// Which code computes couplings.
+#[derive(Clone, Copy, ValueEnum)]
+enum EngineName {
+    /// The fused CPU kernel
+    Fused,
+    /// Composed tensor operations
+    Composed,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, matches: &ArgMatches) -> Result<()> {
+    if let Some(model) = &args.model {
+        check_writable(model)?;
+    }
+    let data = input::table(&args.file)?.semi_supervised(&args.label)?;
+    let settings = gather(args, &data, matches)?;
+    let Some(path) = args.model.as_ref().filter(|_| !args.print_config) else {
+        return output::print(&settings.to_toml());
+    };
+    configure_threads(settings.threads)?;
+    interrupt::listen()?;
+    let began = Instant::now();
+    let model = train(args, &settings, &data)?;
+    model.save(path)?;
+    let outcome = Outcome { model: &model, data: &data, settings: &settings, path, seconds: began.elapsed() };
+    if args.json { output::print_json(&outcome.to_json()) } else { output::print(&outcome.to_text()) }
+}
+
+fn gather(args: &Args, data: &SemiSupervised, matches: &ArgMatches) -> Result<Settings> {
+    let engine = args.engine.map(|engine| match engine {
+        EngineName::Fused => Engine::Fused,
+        EngineName::Composed => Engine::Composed,
+    });
+    let given: [Given; 4] = [
+        ("seed", "seed", args.seed.map(|v| json!(v))),
+        ("threads", "threads", args.threads.threads.map(|v| json!(v))),
+        ("engine", "engine", engine.map(|v| json!(v))),
+        ("train.steps", "steps", args.steps.map(|v| json!(v))),
+    ];
+    Settings::gather(&FitConfig::table(data), args.threads.count(), args.config.as_deref(), &given, matches)
+}
+
+fn train(args: &Args, settings: &Settings, data: &SemiSupervised) -> Result<Model> {
+    let mut fitter = Fitter::new(&settings.config, data, settings.seed).engine(settings.engine);
+    if let Some(directory) = &args.checkpoint {
+        let resume = if args.resume { Resume::IfPresent } else { Resume::No };
+        fitter = fitter.checkpoints(Checkpoints::new(directory, args.checkpoint_every, resume));
+    }
+    let mut progress = FitProgress::new(Display::new(args.quiet));
+    let fitted = fitter.run(&mut progress);
+    progress.finish();
+    fitted.map_err(|error| match error {
+        flowgmm::Error::Interrupted { step } => interrupted(step, args.checkpoint.as_deref()),
+        other => other.into(),
+    })
+}
+
+fn interrupted(step: usize, checkpoint: Option<&Path>) -> Failure {
+    Failure::Interrupted(match checkpoint {
+        None => format!("interrupted at step {step}; nothing was kept, since there is no --checkpoint directory"),
+        Some(directory) => format!(
+            "interrupted at step {step}; the work is kept in {}. Go on with:\n  {}",
+            directory.display(),
+            command_to_resume(std::env::args_os().collect())
+        ),
+    })
+}
+
+/// This command with `--resume`, as one would type it.
+fn command_to_resume(mut words: Vec<OsString>) -> String {
+    if !words.iter().any(|word| word == "--resume") {
+        words.push("--resume".into());
+    }
+    let quoted = words.iter().map(|word| {
+        let word = word.to_string_lossy();
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
+        if !word.is_empty() && word.chars().all(plain) {
+            word.into_owned()
+        } else {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        }
+    });
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
+/// What a fit is summed up from.
+struct Outcome<'a> {
+    model: &'a Model,
+    data: &'a SemiSupervised,
+    settings: &'a Settings,
+    path: &'a Path,
+    seconds: Duration,
+}
+
+impl Outcome<'_> {
+    fn labelled_accuracy(&self) -> f64 {
+        let labelled = self.data.labelled_only();
+        let y: Vec<usize> = labelled.y().iter().flatten().copied().collect();
+        metrics::accuracy(&self.model.predict(labelled.x()), &y)
+    }
+
+    fn per_class(&self) -> impl Iterator<Item = (&String, usize)> {
+        self.data.classes().iter().zip(self.data.class_counts())
+    }
+
+    fn to_json(&self) -> Value {
+        let last = self.model.history().epochs.last();
+        let provenance = self.model.provenance();
+        json!({
+            "model": self.path.display().to_string(),
+            "rows": self.data.n(),
+            "labelled": provenance.n_labelled,
+            "unlabelled": provenance.n_unlabelled,
+            "labelled_per_class": self.per_class().map(|(class, n)| (class.clone(), json!(n)))
+                .collect::<serde_json::Map<_, _>>(),
+            "columns": self.data.columns(),
+            "parameters": inspect::parameters(self.model),
+            "config": self.settings.config,
+            "seed": self.settings.seed,
+            "threads": self.settings.threads,
+            "engine": self.settings.engine,
+            "steps": last.map(|record| record.step),
+            "loss": last.map(|record| record.loss),
+            "terms": last.map(|record| &record.terms),
+            "labelled_accuracy": self.labelled_accuracy(),
+            "rollbacks": provenance.rollbacks,
+            "certificate": provenance.certificate,
+            "seconds": self.seconds.as_secs_f64(),
+        })
+    }
+
+    fn to_text(&self) -> String {
+        let provenance = self.model.provenance();
+        let (labelled, unlabelled) = (provenance.n_labelled, provenance.n_unlabelled);
+        let counts: Vec<String> = self.per_class().map(|(class, n)| format!("{class}: {n}")).collect();
+        let columns = self.data.columns();
+        let mut facts = vec![
+            ("rows", format!("{} ({labelled} labelled, {unlabelled} unlabelled)", self.data.n())),
+            ("labels", text::list(&counts)),
+            ("columns", format!("{}: {}", columns.len(), text::list(columns))),
+            ("settings", self.settings.origin()),
+            ("seed", self.settings.seed.to_string()),
+            ("parameters", inspect::parameters(self.model).to_string()),
+        ];
+        if let Some(last) = self.model.history().epochs.last() {
+            let terms: Vec<String> =
+                last.terms.iter().map(|(name, value)| format!("{name} {value:.4}")).collect();
+            facts.push(("final loss", format!("{:.4} ({})", last.loss, terms.join(", "))));
+        }
+        facts.push(("labelled accuracy", text::percent(self.labelled_accuracy())));
+        if let Some(certificate) = &provenance.certificate {
+            facts.push(("round trip", text::certificate(certificate)));
+        }
+        facts.push(("time", format!("{:.1} s", self.seconds.as_secs_f64())));
+        facts.push(("model", self.path.display().to_string()));
+        text::facts(&facts)
+    }
+}
+
+fn seconds(text: &str) -> std::result::Result<Duration, String> {
+    let value: f64 = text.parse().map_err(|_| "expected a number of seconds".to_string())?;
+    Duration::try_from_secs_f64(value).map_err(|error| error.to_string())
+}

@@ -1,0 +1,155 @@
+//! `flowgmm inspect`: the model card, and certificates of how exactly the flow inverts.
+
+use std::path::PathBuf;
+
+use flowgmm::{Certificate, Model, certify};
+use semisup::{
+    Classifier,
+    ndarray::{Array2, Axis},
+};
+use serde_json::{Value, json};
+
+use crate::{Threads, exit::Result, input, output, text};
+
+/// Rows that certificates are measured on.
+const SAMPLES: usize = 256;
+const DATA_ROWS: usize = 4096;
+
+/// Arguments of `inspect`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Model file
+    model: PathBuf,
+    /// One JSON object instead of text
+    #[arg(long)]
+    json: bool,
+    /// Measure the certificate on the rows of this CSV file too (4096 of them, evenly spaced, if there are more)
+    #[arg(long, value_name = "FILE")]
+    data: Option<PathBuf>,
+    #[command(flatten)]
+    threads: Threads,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<()> {
+    args.threads.configure()?;
+    let model = input::model(&args.model)?;
+    let (x, _) = model.gmm().sample(SAMPLES, None, 1.0, &mut semisup::rng(0));
+    let certificates = Certificates {
+        training: model.provenance().certificate,
+        samples: certify(model.gmm(), x.view()),
+        data: args.data.as_ref().map(|path| on_data(&model, path)).transpose()?,
+    };
+    if args.json {
+        return output::print_json(&card(&model, &certificates));
+    }
+    output::print(&describe(&model, &certificates))
+}
+
+struct Certificates {
+    training: Option<Certificate>,
+    samples: Certificate,
+    data: Option<Certificate>,
+}
+
+fn on_data(model: &Model, path: &std::path::Path) -> Result<Certificate> {
+    let x: Array2<f64> = input::table(path)?.features(model.columns())?;
+    let n = x.nrows().min(DATA_ROWS);
+    let rows: Vec<usize> = (0..n).map(|i| i * x.nrows() / n).collect();
+    Ok(certify(model.gmm(), model.preprocess().apply(x.select(Axis(0), &rows).view()).view()))
+}
+
+fn card(model: &Model, certificates: &Certificates) -> Value {
+    let provenance = model.provenance();
+    json!({
+        "classes": model.classes(),
+        "columns": model.columns(),
+        "preprocessing": model.preprocess().describe(),
+        "likelihood_is_projected": model.likelihood_is_projected(),
+        "architecture": model.gmm().spec(),
+        "parameters": parameters(model),
+        "version": provenance.version,
+        "format": flowgmm::FORMAT,
+        "seed": provenance.seed,
+        "data_hash": provenance.data_hash,
+        "n_labelled": provenance.n_labelled,
+        "n_unlabelled": provenance.n_unlabelled,
+        "config": provenance.config,
+        "training": { "rollbacks": provenance.rollbacks, "last": model.history().epochs.last() },
+        "certificates": {
+            "training": certificates.training,
+            "samples": certificates.samples,
+            "data": certificates.data,
+        },
+    })
+}
+
+fn describe(model: &Model, certificates: &Certificates) -> String {
+    let provenance = model.provenance();
+    let mut facts = vec![
+        ("classes", format!("{}: {}", model.classes().len(), text::list(model.classes()))),
+        ("columns", format!("{}: {}", model.columns().len(), text::list(model.columns()))),
+        ("preprocessing", model.preprocess().describe()),
+        ("architecture", architecture(model)),
+        ("parameters", parameters(model).to_string()),
+        ("trained on", format!("{} labelled, {} unlabelled rows", provenance.n_labelled, provenance.n_unlabelled)),
+        ("training", training(model)),
+        ("data hash", provenance.data_hash.clone()),
+        ("seed", provenance.seed.to_string()),
+        ("version", format!("flowgmm {}, file format {}", provenance.version, flowgmm::FORMAT)),
+    ];
+    if model.likelihood_is_projected() {
+        facts.push(("log p", "of the projected row, since preprocessing drops directions".into()));
+    }
+    let mut certified = vec![("new samples", text::certificate(&certificates.samples))];
+    if let Some(certificate) = &certificates.training {
+        certified.insert(0, ("training rows", text::certificate(certificate)));
+    }
+    if let Some(certificate) = &certificates.data {
+        certified.push(("rows of --data", text::certificate(certificate)));
+    }
+    format!("{}\ninvertibility\n{}", text::facts(&facts), text::facts(&certified))
+}
+
+fn architecture(model: &Model) -> String {
+    let spec = model.gmm().spec();
+    let kind = |layer: &flowgmm::bijection::BijectionSpec| {
+        let value = serde_json::to_value(layer).expect("plain data");
+        match &value {
+            Value::String(kind) => kind.clone(),
+            value => value["kind"].as_str().unwrap_or("layer").to_string(),
+        }
+    };
+    let mut kinds: Vec<(String, usize)> = Vec::new();
+    for layer in &spec.flow.layers {
+        match kinds.last_mut() {
+            Some((last, n)) if *last == kind(layer) => *n += 1,
+            _ => kinds.push((kind(layer), 1)),
+        }
+    }
+    let layers = kinds.iter().map(|(kind, n)| format!("{n} x {kind}")).collect::<Vec<_>>().join(", ");
+    format!(
+        "flow of {layers} on {} dimensions; {} Gaussians for {} classes",
+        spec.flow.dim,
+        spec.mixture.n_components(),
+        spec.mixture.n_classes()
+    )
+}
+
+fn training(model: &Model) -> String {
+    let rollbacks = model.provenance().rollbacks;
+    match model.history().epochs.last() {
+        None => "no record".into(),
+        Some(last) => format!(
+            "{} steps; at the end loss {:.4}, labelled accuracy {}; {rollbacks} roll-backs",
+            last.step,
+            last.loss,
+            text::percent(last.labelled_accuracy)
+        ),
+    }
+}
+
+/// Numbers the model consists of.
+pub fn parameters(model: &Model) -> usize {
+    model.gmm().thetas().iter().map(|theta| theta.len()).sum()
+}

@@ -1,0 +1,127 @@
+//! Where results go: standard output, or a file that appears complete or not at all.
+
+use std::{
+    fs::{self, File},
+    io::{self, BufWriter, Write},
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    exit::{Failure, Result},
+    input::is_standard,
+    interrupt,
+};
+
+/// Writes text to standard output; a reader who has gone is no error.
+pub fn print(text: &str) -> Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(on_stdout)
+}
+
+/// One JSON object on standard output.
+pub fn print_json(value: &serde_json::Value) -> Result<()> {
+    print(&format!("{value:#}\n"))
+}
+
+/// Checks, before hours of work, that a file can be put at `path`.
+pub fn check_writable(path: &Path) -> Result<()> {
+    if path.exists() && !path.is_file() {
+        let what = if path.is_dir() { "a directory" } else { "not a regular file" };
+        return Err(Failure::io(path)(io::Error::other(format!("cannot be replaced: it is {what}"))));
+    }
+    let probe = beside(path);
+    let made = File::create(&probe);
+    let _ = fs::remove_file(&probe);
+    made.map(drop).map_err(Failure::io(path))
+}
+
+/// A CSV that is written row by row.
+pub struct CsvOutput {
+    writer: csv::Writer<Box<dyn Write>>,
+    target: Target,
+}
+
+enum Target {
+    /// Written as it comes: standard output, a pipe, a device.
+    Direct(PathBuf),
+    /// Written beside its place, and moved there at the end.
+    Moved { temporary: PathBuf, path: PathBuf },
+}
+
+impl CsvOutput {
+    /// Opens `path`, or standard output for `-`.
+    pub fn create(path: &Path) -> Result<Self> {
+        let (sink, target): (Box<dyn Write>, _) = if is_standard(path) {
+            (Box::new(io::stdout().lock()), Target::Direct("standard output".into()))
+        } else if path.exists() && !path.is_file() {
+            let file = File::options().write(true).open(path).map_err(Failure::io(path))?;
+            (Box::new(file), Target::Direct(path.to_path_buf()))
+        } else {
+            let temporary = beside(path);
+            let file = File::create(&temporary).map_err(Failure::io(path))?;
+            interrupt::exit_removing(&temporary)?;
+            (Box::new(file), Target::Moved { temporary, path: path.to_path_buf() })
+        };
+        let writer = csv::WriterBuilder::new().from_writer(Box::new(BufWriter::new(sink)) as Box<dyn Write>);
+        Ok(Self { writer, target })
+    }
+
+    /// Adds a row.
+    pub fn row<S: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = S>) -> Result<()> {
+        let cells = cells.into_iter().map(|cell| cell.as_ref().as_bytes().to_vec());
+        self.writer.write_record(cells).map_err(|error| self.target.failed(csv_io(error)))
+    }
+
+    /// Puts the complete file in its place.
+    pub fn finish(mut self) -> Result<()> {
+        let fail = |error| self.target.failed(error);
+        self.writer.flush().map_err(fail)?;
+        if let Target::Moved { temporary, path } = &self.target {
+            let synced = File::open(temporary).and_then(|file| file.sync_all());
+            synced.and_then(|()| fs::rename(temporary, path)).map_err(fail)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for CsvOutput {
+    fn drop(&mut self) {
+        if let Target::Moved { temporary, .. } = &self.target {
+            let _ = fs::remove_file(temporary); // gone already after `finish`
+        }
+    }
+}
+
+impl Target {
+    fn failed(&self, error: io::Error) -> Failure {
+        match self {
+            Self::Direct(_) if error.kind() == io::ErrorKind::BrokenPipe => Failure::ReaderGone,
+            Self::Direct(path) | Self::Moved { path, .. } => Failure::io(path)(error),
+        }
+    }
+}
+
+/// A number as CSV and Python read it back without loss; small ones with an exponent.
+pub fn number(value: f64) -> String {
+    format!("{value:?}")
+}
+
+/// A hidden name in the same directory, so that a rename is one step.
+fn beside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{}.tmp", std::process::id()))
+}
+
+fn on_stdout(error: io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => Failure::ReaderGone,
+        _ => Failure::io(Path::new("standard output"))(error),
+    }
+}
+
+fn csv_io(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    }
+}

@@ -1,0 +1,48 @@
+//! Plain text for people: aligned columns and short numbers.
+
+use flowgmm::Certificate;
+
+/// Rows of cells as lines, the first column to the left, the others to the right.
+pub fn columns(rows: &[Vec<String>]) -> String {
+    let n = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |c: usize| rows.iter().filter_map(|row| row.get(c)).map(|s| s.chars().count()).max();
+    let widths: Vec<usize> = (0..n).map(|c| width(c).unwrap_or(0)).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).enumerate().map(|(c, (cell, &width))| match c {
+            0 => format!("{cell:<width$}"),
+            _ => format!("{cell:>width$}"),
+        });
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_string() + "\n"
+    };
+    rows.iter().map(line).collect()
+}
+
+/// Names and values as lines `name  value`.
+pub fn facts(facts: &[(&str, String)]) -> String {
+    let width = facts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    facts.iter().map(|(name, value)| format!("{name:<width$}  {value}\n")).collect()
+}
+
+/// `0.9914` as `99.1 %`.
+pub fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+/// What a certificate says, in one line.
+pub fn certificate(certificate: &Certificate) -> String {
+    let Certificate { rows, round_trip, round_trip_f64, jacobians, log_det } = certificate;
+    format!(
+        "f^-1(f(x)) = x within {round_trip:.1e} ({round_trip_f64:.1e} in double precision) on {rows} rows; log-det \
+         = log|det J| within {log_det:.1e} on {jacobians}"
+    )
+}
+
+/// The first few of many names.
+pub fn list(names: &[String]) -> String {
+    const SHOWN: usize = 8;
+    let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
