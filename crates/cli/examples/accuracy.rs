@@ -58,7 +58,8 @@ fn main() {
             store("moons-seeds.json", &results);
         }
         ["--readme"] => {
-            let text = fs::read_to_string(root().join("experiments/results/core.json")).expect("run it first");
+            let text =
+                fs::read_to_string(root().join("experiments/results/core.json")).expect("run it first");
             let results: Results = serde_json::from_str(&text).expect("written by this program");
             let readme = root().join("README.md");
             let old = fs::read_to_string(&readme).expect("the README is there");
@@ -95,7 +96,8 @@ fn one(name: &str, seed: u64) -> Run {
     let seconds = began.elapsed().as_secs_f64();
     let alone = fit(&config, &train.labelled_only(), seed).expect("demo problems train");
     for model in [&model, &alone] {
-        let finite = |theta: &&flowgmm::Theta| flowgmm::tensor::to_vec(theta.value()).iter().all(|v| v.is_finite());
+        let finite =
+            |theta: &&flowgmm::Theta| flowgmm::tensor::to_vec(theta.value()).iter().all(|v| v.is_finite());
         assert!(model.gmm().flow().thetas().iter().all(finite), "{name} {seed}: a weight is not finite");
     }
     Run {
@@ -140,7 +142,8 @@ fn table(results: &Results) -> String {
 fn store(name: &str, results: &Results) {
     let path = root().join("experiments/results").join(name);
     fs::create_dir_all(path.parent().expect("has a directory")).expect("the results directory can be made");
-    fs::write(&path, serde_json::to_string_pretty(results).expect("plain data") + "\n").expect("results are written");
+    fs::write(&path, serde_json::to_string_pretty(results).expect("plain data") + "\n")
+        .expect("results are written");
     eprintln!("wrote {}", path.display());
 }
 

@@ -130,7 +130,11 @@ pub fn run(args: &Args) -> Result<()> {
 
 fn problems(args: &Args) -> Vec<Problem> {
     let wanted = |name: &Name| args.names.is_empty() || args.names.contains(name);
-    Name::value_variants().iter().filter(|name| wanted(name)).map(|&name| Problem::new(name, args.seed)).collect()
+    Name::value_variants()
+        .iter()
+        .filter(|name| wanted(name))
+        .map(|&name| Problem::new(name, args.seed))
+        .collect()
 }
 
 /// Fits every problem twice; the largest first, so that no long fit is left over at the end.
@@ -210,7 +214,9 @@ impl Problem {
         let mut watcher = Watcher { progress, seen: 0 };
         let fitted = Fitter::new(&self.config, data, seed).run(&mut watcher);
         let model = fitted.map_err(|error| match error {
-            flowgmm::Error::Interrupted { .. } => Failure::Interrupted("interrupted; no report was written".into()),
+            flowgmm::Error::Interrupted { .. } => {
+                Failure::Interrupted("interrupted; no report was written".into())
+            }
             other => other.into(),
         })?;
         let seconds = began.elapsed().as_secs_f64();

@@ -125,7 +125,9 @@ fn train(args: &Args, settings: &Settings, data: &SemiSupervised) -> Result<Mode
 
 fn interrupted(step: usize, checkpoint: Option<&Path>) -> Failure {
     Failure::Interrupted(match checkpoint {
-        None => format!("interrupted at step {step}; nothing was kept, since there is no --checkpoint directory"),
+        None => {
+            format!("interrupted at step {step}; nothing was kept, since there is no --checkpoint directory")
+        }
         Some(directory) => format!(
             "interrupted at step {step}; the work is kept in {}. Go on with:\n  {}",
             directory.display(),

@@ -92,7 +92,10 @@ fn describe(model: &Model, certificates: &Certificates) -> String {
         ("preprocessing", model.preprocess().describe()),
         ("architecture", architecture(model)),
         ("parameters", parameters(model).to_string()),
-        ("trained on", format!("{} labelled, {} unlabelled rows", provenance.n_labelled, provenance.n_unlabelled)),
+        (
+            "trained on",
+            format!("{} labelled, {} unlabelled rows", provenance.n_labelled, provenance.n_unlabelled),
+        ),
         ("training", training(model)),
         ("data hash", provenance.data_hash.clone()),
         ("seed", provenance.seed.to_string()),

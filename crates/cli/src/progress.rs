@@ -44,15 +44,6 @@ impl Display {
             }
         }
     }
-
-    /// A line that stays, unless quiet.
-    pub fn note(&self, line: &str) {
-        match self {
-            Self::Quiet => {}
-            Self::Bar(bar) => bar.suspend(|| write_line(line)),
-            Self::Lines { .. } => write_line(line),
-        }
-    }
 }
 
 /// Watches one fit, and stops it on Ctrl-C.
@@ -81,11 +72,7 @@ impl FitProgress {
 
     fn state(&self) -> String {
         self.latest.as_ref().map_or(String::new(), |record| {
-            format!(
-                "loss {:.4}  labelled accuracy {}",
-                record.loss,
-                text::percent(record.labelled_accuracy)
-            )
+            format!("loss {:.4}  labelled accuracy {}", record.loss, text::percent(record.labelled_accuracy))
         })
     }
 

@@ -149,7 +149,8 @@ fn collect(
     for (key, value) in file {
         let path = join(path, key);
         let Some(default) = tree.get(key) else {
-            let known: Vec<&str> = tree.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+            let known: Vec<&str> =
+                tree.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
             return Err(format!("unknown key '{path}'. Known here: {}", known.join(", ")));
         };
         match (default, value) {
@@ -166,7 +167,9 @@ fn collect(
 fn merged(default: &Value, value: &Value) -> Value {
     match (default, value) {
         (_, Value::String(text)) if text == "none" => Value::Null,
-        (Value::Object(old), Value::Object(new)) if new.get("kind").is_none_or(|k| Some(k) == old.get("kind")) => {
+        (Value::Object(old), Value::Object(new))
+            if new.get("kind").is_none_or(|k| Some(k) == old.get("kind")) =>
+        {
             let mut all = old.clone();
             all.extend(new.iter().map(|(key, value)| (key.clone(), value.clone())));
             Value::Object(all)

@@ -18,7 +18,7 @@ use burn::{
     },
     tensor::{DType, Tensor, TensorData},
 };
-use flowgmm_kernels::{Chain, Tape};
+use flowgmm_kernels::{AdamState, AdamStep, Chain, Tape};
 
 use crate::{bijection::Mapped, theta::Theta};
 
@@ -54,7 +54,44 @@ pub(crate) fn inverse(chain: &Arc<Chain>, thetas: &[&Theta], z: &Tensor<2>) -> O
     Some(Tensor::from_data(TensorData::new(x, [n, dim]), (&z.device(), DType::F32)))
 }
 
-fn applies(x: &Tensor<2>) -> bool {
+/// ||g||^2 of a gradient by the kernel.
+pub(crate) fn sum_of_squares(gradient: &Tensor<1>) -> Option<f64> {
+    applies(gradient).then(|| flowgmm_kernels::sum_of_squares(values(&plain(gradient.clone()))))
+}
+
+/// One pass of Adam by the kernel, in place wherever nobody else holds the vectors. `ema` may be absent.
+pub(crate) fn adam(
+    [theta, m, v]: [&mut Tensor<1>; 3],
+    mut ema: Option<&mut Tensor<1>>,
+    gradient: &Tensor<1>,
+    step: &AdamStep,
+) -> Option<()> {
+    if !applies(theta) {
+        return None;
+    }
+    let gradient = plain(gradient.clone());
+    let mut owned = [take(theta), take(m), take(v)];
+    let mut average = ema.as_deref_mut().map(take);
+    {
+        let [theta, m, v] = owned.each_mut().map(|t| t.storage_mut::<f32>());
+        let ema = average.as_mut().map_or(&mut [] as &mut [f32], |t| t.storage_mut::<f32>());
+        flowgmm_kernels::adam(AdamState { theta, m, v, ema, gradient: values(&gradient) }, step);
+    }
+    let [new_theta, new_m, new_v] = owned.map(Tensor::from_primitive::<Flex>);
+    (*theta, *m, *v) = (new_theta, new_m, new_v);
+    if let (Some(ema), Some(average)) = (ema, average) {
+        *ema = Tensor::from_primitive::<Flex>(average);
+    }
+    Some(())
+}
+
+/// A vector's storage, leaving a placeholder, so that it can be written without a copy.
+fn take(tensor: &mut Tensor<1>) -> Plain {
+    let device = tensor.device();
+    plain(std::mem::replace(tensor, Tensor::zeros([1], (&device, DType::F32))))
+}
+
+fn applies<const D: usize>(x: &Tensor<D>) -> bool {
     let device = x.device().without_autodiff();
     x.dtype() == DType::F32 && matches!(device.as_dispatch(), DispatchDevice::Flex(_))
 }
@@ -114,13 +151,20 @@ impl<const N: usize> Backward<Flex, N> for ChainBackward<N> {
     fn backward(self, ops: Ops<Saved, N>, grads: &mut Gradients, _: &mut Checkpointer) {
         let upstream = grads.consume::<Flex>(&ops.node).to_contiguous();
         let Saved { chain, weights, tape } = ops.state;
-        let found = chain.backward(&slices(&weights), &tape, values(&upstream));
         let n = upstream.shape()[0];
-        let vectors = found.thetas.into_iter().map(|g| {
+        // Data rows rarely want a gradient; without it the kernel skips the last product.
+        let (thetas, x) = if ops.parents[0].is_some() {
+            let found = chain.backward(&slices(&weights), &tape, values(&upstream));
+            (found.thetas, found.x)
+        } else {
+            (chain.backward_thetas(&slices(&weights), &tape, values(&upstream)), Vec::new())
+        };
+        let vectors = thetas.into_iter().map(|g| {
             let length = g.len();
             Plain::from_data(TensorData::new(g, [length]))
         });
-        let x = Plain::from_data(TensorData::new(found.x, [n, chain.dim()]));
+        let rows = if x.is_empty() { 0 } else { n };
+        let x = Plain::from_data(TensorData::new(x, [rows, chain.dim()]));
         for (parent, gradient) in ops.parents.into_iter().zip(std::iter::once(x).chain(vectors)) {
             if let Some(parent) = parent {
                 grads.register::<Flex>(parent.id, gradient);

@@ -60,6 +60,19 @@ impl Theta {
         self.value = value;
     }
 
+    /// Takes the values out, to be changed in place and [`Theta::put`] back.
+    pub(crate) fn take(&mut self) -> Tensor<1> {
+        let device = self.value.device();
+        std::mem::replace(&mut self.value, Tensor::empty([0], &device))
+    }
+
+    /// The way back of [`Theta::take`].
+    pub(crate) fn put(&mut self, value: Tensor<1>) {
+        let expected: usize = self.parts.iter().map(Part::len).sum();
+        assert_eq!(value.dims(), [expected], "a parameter vector never changes its length");
+        self.value = value;
+    }
+
     /// The named parts, in order.
     pub fn parts(&self) -> &[Part] {
         &self.parts

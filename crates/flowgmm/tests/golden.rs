@@ -457,7 +457,8 @@ fn check_optimisers(case: &Case) {
             let norm = Adam::norm(&found);
             losses.push(to_scalar(&loss));
             norms.push(norm);
-            let moved = adam.step(trained_values(&model), found, norm, 1e-2);
+            let mut moved = trained_values(&model);
+            adam.step(&mut moved, None, &found, norm, 1e-2);
             set_trained(&mut model, moved);
             for (layer, theta) in model.flow().thetas().into_iter().enumerate() {
                 let prefix = case.key(&format!("{name}_step{step}_"));

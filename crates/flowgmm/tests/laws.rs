@@ -22,12 +22,14 @@ use support::{Probe, assert_close, bits, normal_rows, probe_gradients, slope_at_
 const ROUND_TRIP: f64 = 1e-9;
 /// Central differences with step 1e-5 are good to about 1e-10 where the map is smooth; a spline's knot within the
 /// step costs step * (jump of the second derivative).
-const JACOBIAN: f64 = 1e-4;
+const JACOBIAN: f64 = 1e-5;
 /// Central differences with step 1e-6: 1e-12 of truncation and 1e-16 / 1e-6 times the size of the probe.
 const DIFFERENCE: f64 = 1e-5;
 
+/// The same cases on every run; another seed or more cases should hold as well.
 fn config() -> ProptestConfig {
-    ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() }
+    let rng_seed = proptest::test_runner::RngSeed::Fixed(20);
+    ProptestConfig { cases: 24, rng_seed, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 proptest! {

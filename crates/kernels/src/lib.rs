@@ -28,6 +28,7 @@
 //! | `weights`   | the gradient of a linear layer's weights                    |
 //! | `pointwise` | tanh, exp and the affine part of a coupling                 |
 //! | `transpose` | the one data movement everything else is laid out to avoid     |
+//! | `adam`      | one pass of the optimiser over a parameter vector           |
 //! | `simd`      | sixteen f32 lanes on AVX-512, AVX2 or anything else         |
 //! | `reference` | the same mathematics as plain f64 loops, for tests          |
 //!
@@ -43,6 +44,7 @@
 //! ```
 #![allow(unsafe_code)] // `simd` alone uses it: intrinsics, and the jump into code built for a wider CPU
 
+mod adam;
 mod chain;
 mod coupling;
 mod dense;
@@ -55,6 +57,7 @@ mod simd;
 mod transpose;
 mod weights;
 
+pub use adam::{AdamState, AdamStep, adam, sum_of_squares};
 pub use chain::{Chain, Tape};
 pub use coupling::{Coupling, Form};
 pub use gradients::Gradients;

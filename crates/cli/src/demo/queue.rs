@@ -11,7 +11,11 @@ use std::{
 use crate::exit::{Failure, Result};
 
 /// Does all jobs, `workers` at a time.
-pub fn in_order<J: Sync, R: Send>(workers: usize, jobs: &[J], work: impl Fn(&J) -> R + Sync) -> Result<Vec<R>> {
+pub fn in_order<J: Sync, R: Send>(
+    workers: usize,
+    jobs: &[J],
+    work: impl Fn(&J) -> R + Sync,
+) -> Result<Vec<R>> {
     let next = AtomicUsize::new(0);
     let results: Vec<Mutex<Option<R>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
     let worker = || -> Result<()> {

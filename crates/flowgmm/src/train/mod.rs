@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use batches::{Purpose, stream};
 pub use batches::{Rows, TrainingRows};
 pub use history::{EpochRecord, History};
-pub use optim::{Adam, AdamConfig, Decay};
+pub use optim::{Adam, AdamConfig, Average, Decay};
 pub use schedule::{Schedule, Shape};
 
 use crate::{
@@ -262,16 +262,16 @@ impl<'a> Trainer<'a> {
             });
             state.failures = 0;
         }
-        let thetas = state.adam.step(trained_values(&state.model), gradients, norm, rate);
-        if let (Some(decay), Some(ema)) = (self.config.ema, &mut state.ema) {
-            // A young average follows quickly, so that it does not remember the start for long.
-            let t = state.adam.updates as f64;
-            let decay = decay.min((1.0 + t) / (10.0 + t));
-            for (average, theta) in ema.iter_mut().zip(&thetas) {
-                *average = average.clone() * decay + theta.clone() * (1.0 - decay);
-            }
-        }
-        set_trained(&mut state.model, thetas);
+        // The parameters leave the model while they change, so that nobody else holds them and no copy is made.
+        let mut thetas = take_trained(&mut state.model);
+        // A young average follows quickly, so that it does not remember the start for long.
+        let t = state.adam.updates as f64 + 1.0;
+        let average = match (self.config.ema, &mut state.ema) {
+            (Some(decay), Some(thetas)) => Some(Average { thetas, decay: decay.min((1.0 + t) / (10.0 + t)) }),
+            _ => None,
+        };
+        state.adam.step(&mut thetas, average, &gradients, norm, rate);
+        put_trained(&mut state.model, thetas);
     }
 
     fn roll_back(&mut self, cause: String) -> Result<()> {
@@ -342,6 +342,19 @@ pub fn trained_values(model: &FlowGmm) -> Vec<Tensor<1>> {
         .zip(trained)
         .filter_map(|(theta, on)| on.then(|| theta.value().clone()))
         .collect()
+}
+
+/// Takes the trained parameters out of a model that is about to get them back.
+pub fn take_trained(model: &mut FlowGmm) -> Vec<Tensor<1>> {
+    let trained = model.trained();
+    model.thetas_mut().into_iter().zip(trained).filter_map(|(theta, on)| on.then(|| theta.take())).collect()
+}
+
+/// The way back of [`take_trained`].
+pub fn put_trained(model: &mut FlowGmm, values: Vec<Tensor<1>>) {
+    let trained = model.trained();
+    let thetas = model.thetas_mut().into_iter().zip(trained).filter_map(|(theta, on)| on.then_some(theta));
+    thetas.zip(values).for_each(|(theta, value)| theta.put(value));
 }
 
 /// Replaces the values of the trained parameters.

@@ -7,9 +7,10 @@
 //! with m_hat = m / (1 - b1^t), v_hat = v / (1 - b2^t). L2 decay adds wd theta to g instead (Adam).
 
 use burn::tensor::Tensor;
+use flowgmm_kernels::AdamStep;
 use serde::{Deserialize, Serialize};
 
-use crate::tensor::to_scalar;
+use crate::{fused, tensor::to_scalar};
 
 /// Where weight decay acts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -65,40 +66,64 @@ impl Adam {
     /// ||g|| over all gradients.
     pub fn norm(gradients: &[Tensor<1>]) -> f64 {
         // Summed in f64 and in order: the same bits at any number of threads.
-        gradients.iter().map(|g| to_scalar(&g.clone().square().sum_dim(0))).sum::<f64>().sqrt()
+        let square = |g: &Tensor<1>| fused::sum_of_squares(g).unwrap_or_else(|| to_scalar(&g.clone().square().sum_dim(0)));
+        gradients.iter().map(square).sum::<f64>().sqrt()
     }
 
-    /// One update; `norm` is [`Adam::norm`] of `gradients`.
+    /// One update of `thetas`, and of their moving average if there is one; `norm` is [`Adam::norm`] of `gradients`.
     pub fn step(
         &mut self,
-        thetas: Vec<Tensor<1>>,
-        gradients: Vec<Tensor<1>>,
+        thetas: &mut [Tensor<1>],
+        mut average: Option<Average>,
+        gradients: &[Tensor<1>],
         norm: f64,
         lr: f64,
-    ) -> Vec<Tensor<1>> {
+    ) {
         let AdamConfig { beta1, beta2, epsilon, decay, clip } = self.config;
         self.updates += 1;
         let t = self.updates as i32;
         let (correct1, correct2) = (1.0 - beta1.powi(t), 1.0 - beta2.powi(t));
         let shrink = clip.map_or(1.0, |c| (c / (norm + 1e-6)).min(1.0));
-        thetas
-            .into_iter()
-            .zip(gradients)
-            .enumerate()
-            .map(|(i, (theta, g))| {
-                let mut g = if shrink < 1.0 { g * shrink } else { g };
-                if let Decay::L2(rate) = decay {
-                    g = g + theta.clone() * rate;
-                }
-                self.m[i] = self.m[i].clone() * beta1 + g.clone() * (1.0 - beta1);
-                self.v[i] = self.v[i].clone() * beta2 + g.square() * (1.0 - beta2);
-                let root = (self.v[i].clone() / correct2).sqrt().add_scalar(epsilon);
-                let theta = match decay {
-                    Decay::Decoupled(rate) => theta * (1.0 - lr * rate),
-                    _ => theta,
-                };
-                theta - self.m[i].clone() / root * (lr / correct1)
-            })
-            .collect()
+        let (l2, keep) = match decay {
+            Decay::None => (0.0, 1.0),
+            Decay::Decoupled(rate) => (0.0, 1.0 - lr * rate),
+            Decay::L2(rate) => (rate, 1.0),
+        };
+        let slowness = average.as_ref().map_or(1.0, |a| a.decay);
+        let step = AdamStep {
+            shrink: shrink as f32,
+            l2: l2 as f32,
+            beta1: beta1 as f32,
+            beta2: beta2 as f32,
+            correct2: (1.0 / correct2) as f32,
+            rate: (lr / correct1) as f32,
+            epsilon: epsilon as f32,
+            keep: keep as f32,
+            average: slowness as f32,
+        };
+        for (i, (theta, g)) in thetas.iter_mut().zip(gradients).enumerate() {
+            let mut ema = average.as_mut().map(|a| &mut a.thetas[i]);
+            let (m, v) = (&mut self.m[i], &mut self.v[i]);
+            if fused::adam([theta, m, v], ema.as_deref_mut(), g, &step).is_some() {
+                continue;
+            }
+            let g = g.clone() * shrink + theta.clone() * l2;
+            *m = m.clone() * beta1 + g.clone() * (1.0 - beta1);
+            *v = v.clone() * beta2 + g.square() * (1.0 - beta2);
+            let root = (v.clone() / correct2).sqrt().add_scalar(epsilon);
+            *theta = theta.clone() * keep - m.clone() / root * (lr / correct1);
+            if let Some(ema) = ema {
+                *ema = ema.clone() * slowness + theta.clone() * (1.0 - slowness);
+            }
+        }
     }
+}
+
+/// A moving average of the parameters and how slowly it moves.
+#[derive(Debug)]
+pub struct Average<'a> {
+    /// The average, one vector for each parameter vector.
+    pub thetas: &'a mut [Tensor<1>],
+    /// Its decay at this step.
+    pub decay: f64,
 }
