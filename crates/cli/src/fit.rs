@@ -56,7 +56,7 @@ pub struct Args {
     #[arg(long, requires = "checkpoint")]
     resume: bool,
     /// Time between checkpoints
-    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, env = "FLOWGMM_CHECKPOINT_EVERY")]
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, allow_negative_numbers = true, env = "FLOWGMM_CHECKPOINT_EVERY")]
     checkpoint_every: Duration,
     /// One JSON object instead of text
     #[arg(long)]

@@ -26,7 +26,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     class: Option<String>,
     /// Spread of the latent samples: 1 is the model's density, less is more typical
-    #[arg(long, value_name = "T", default_value_t = 1.0, value_parser = temperature)]
+    #[arg(long, value_name = "T", default_value_t = 1.0, value_parser = temperature, allow_negative_numbers = true)]
     temperature: f64,
     /// CSV file to write. `-` writes standard output
     #[arg(long, value_name = "OUT")]

@@ -50,6 +50,17 @@ pub(crate) struct Expectation {
     pub(crate) mixture: Option<MixtureValues>,
 }
 
+impl Expectation {
+    /// Whether all of it is numbers: a latent row that overflowed makes none.
+    pub(crate) fn is_finite(&self) -> bool {
+        let mixture = self.mixture.as_ref().is_none_or(|values| {
+            let MixtureValues { means, log_sigma, log_weight, log_prior } = values;
+            means.iter().chain(log_sigma).chain(log_weight).chain(log_prior).all(|v| v.is_finite())
+        });
+        mixture && self.q.iter().all(|v| v.is_finite())
+    }
+}
+
 /// Smallest sigma a closed-form estimate may give: a Gaussian on a single point must not collapse.
 const MIN_SIGMA: f64 = 1e-2;
 

@@ -196,6 +196,9 @@ impl Model {
         }
         let mut gmm = FlowGmm::blank(&header.spec, place).map_err(|e| bad(e.to_string()))?;
         fill(&mut gmm, &mut file, "").map_err(bad)?;
+        if let Some(extra) = file.tensors.keys().next() {
+            return Err(bad(format!("tensor {extra} belongs to no part of the architecture")));
+        }
         let Header { preprocess, classes, columns, provenance, history, .. } = header;
         Ok(Self { gmm, preprocess, classes, columns, provenance, history })
     }

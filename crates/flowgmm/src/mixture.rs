@@ -91,8 +91,16 @@ impl MixtureSpec {
                 self.dim, self.per_class
             )));
         }
-        if self.n_components() > 1 << 16 {
-            return Err(Error::Config(format!("{} Gaussians are too many", self.n_components())));
+        // The widest class first: in a hostile file the sum itself may wrap around.
+        let widest = self.per_class.iter().copied().max().unwrap_or(0);
+        if widest > MAX_COMPONENTS || self.n_components() > MAX_COMPONENTS {
+            return Err(Error::Config(format!("more than {MAX_COMPONENTS} Gaussians are too many")));
+        }
+        if widest > 1 && widest * self.n_classes() > MAX_SLOTS {
+            return Err(Error::Config(format!(
+                "{} classes of up to {widest} Gaussians make too large a table",
+                self.n_classes()
+            )));
         }
         Ok(())
     }
@@ -123,6 +131,10 @@ pub struct Mixture {
 }
 
 const LOG_2PI: f64 = 1.837_877_066_409_345_3;
+/// No mixture asks for more Gaussians than this; a file that does is damaged or hostile.
+const MAX_COMPONENTS: usize = 1 << 16;
+/// The same for the padded table of (class, slot).
+const MAX_SLOTS: usize = 1 << 18;
 /// Log-weight of a slot that is not there: far below any real one, yet finite, so that no NaN can arise.
 const ABSENT: f64 = -1e30;
 

@@ -102,12 +102,7 @@ fn check_engines(spec: FlowSpec, rows: usize, rng: &mut Rng) {
     check_log_dets(&one, &other);
     // From the same latent points, or the two round trips would be compared instead of the two inverses.
     let z = other.value;
-    assert_close(
-        "f^-1(z)",
-        &to_vec(&fused.inverse(z.clone())),
-        &to_vec(&composed.inverse(z)),
-        GRADIENTS,
-    );
+    assert_close("f^-1(z)", &to_vec(&fused.inverse(z.clone())), &to_vec(&composed.inverse(z)), GRADIENTS);
 
     let probe = Probe::new(rows, dim, rng, &place);
     let (fused_x, fused_thetas) = probe_gradients(&fused, &probe, &x);
@@ -140,7 +135,8 @@ fn everything(flow: &Flow, x: &Tensor<2>, probe: &Probe) -> Vec<Vec<u64>> {
 fn the_number_of_threads_changes_no_bit() {
     let rng = &mut semisup::rng(22);
     // Rows below, at and above what one thread takes, and one run that is cut.
-    for (rows, dim, depth, hidden) in [(3, 2, 4, vec![8]), (257, 5, 8, vec![32]), (1000, 7, 18, vec![16, 7])] {
+    for (rows, dim, depth, hidden) in [(3, 2, 4, vec![8]), (257, 5, 8, vec![32]), (1000, 7, 18, vec![16, 7])]
+    {
         let flow = single(couplings(dim, depth, &hidden, Form::ScaleThenShift, rng), rng);
         let x = Place::cpu().rows(normal_rows(rows, dim, rng).view());
         let probe = Probe::new(rows, dim, rng, &Place::cpu());
@@ -190,7 +186,9 @@ fn the_kernel_really_runs() {
     let x = Place::cpu().rows(normal_rows(257, 5, rng).view());
     let probe = Probe::new(257, 5, rng, &Place::cpu());
     let (one, other) = (everything(&fused, &x, &probe), everything(&composed, &x, &probe));
-    for (what, (one, other)) in ["z", "log_det", "gradient of x", "inverse"].iter().zip(one.iter().zip(&other)) {
+    for (what, (one, other)) in
+        ["z", "log_det", "gradient of x", "inverse"].iter().zip(one.iter().zip(&other))
+    {
         assert_ne!(one, other, "{what} did not take the kernel");
     }
 }

@@ -47,7 +47,8 @@ struct Golden {
 impl Golden {
     fn open() -> Self {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/golden_tabular.npz");
-        let reader = NpzReader::new(File::open(path).expect("the golden file is there")).expect("an npz file");
+        let reader =
+            NpzReader::new(File::open(path).expect("the golden file is there")).expect("an npz file");
         Self { reader: RefCell::new(reader), seen: RefCell::default() }
     }
 
@@ -112,6 +113,10 @@ fn single_precision_and_the_fused_kernel_agree_with_the_golden_arrays() {
         check_objective(&case);
         check_gradients(&case);
         check_mean_gradient(&case);
+        check_optimisers(&case);
+        check_boundary(&case);
+        check_generation(&case);
+        check_features(&case);
     }
 }
 
@@ -218,7 +223,7 @@ impl<'a> Case<'a> {
 }
 
 fn mask(layer: usize) -> Mask {
-    if layer % 2 == 0 { Mask::KeepFirst } else { Mask::KeepSecond }
+    if layer.is_multiple_of(2) { Mask::KeepFirst } else { Mask::KeepSecond }
 }
 
 /// Which entries (row-major) of a golden weight our split nets have; the golden nets see all columns times a mask.
@@ -285,8 +290,7 @@ fn check_densities(case: &Case) {
     assert_eq!(y2, case.golden.indices(&case.key("y2")));
 }
 
-const LOSSES: [&str; 8] =
-    ["paper_sum", "semiflow", "cons", "total", "ce", "image", "em", "em_joint_ref"];
+const LOSSES: [&str; 8] = ["paper_sum", "semiflow", "cons", "total", "ce", "image", "em", "em_joint_ref"];
 const DIFFERENTIATED: [&str; 6] = ["paper_sum", "semiflow", "cons", "image", "total", "em"];
 
 /// A loss written with the functions of `objective`, `[1]`; `model` carries the gradient, `fixed` does not.
@@ -358,8 +362,7 @@ fn check_objective(case: &Case) {
         let model = case.model(gaussians, Trainable::default());
         let q = model.densities(case.x_u.clone()).log_posterior().exp();
         let value = |objective: &Objective, unlabelled: UnlabelledBatch| {
-            let batch =
-                Batch { x_l: case.x_l.clone(), y_l: case.y_l.clone(), unlabelled: Some(unlabelled) };
+            let batch = Batch { x_l: case.x_l.clone(), y_l: case.y_l.clone(), unlabelled: Some(unlabelled) };
             let prior = model.mixture().log_prior().exp();
             to_scalar(&total(&objective.terms(&model, &model, &batch, &prior, 1.0)))
         };
@@ -487,7 +490,12 @@ fn check_generation(case: &Case) {
     // At temperature 0 samples are these means.
     for k in 0..CLASSES {
         let (x, _) = model.sample(1, Some(k), 0.0, &mut semisup::rng(1));
-        assert_close("coldest sample", &flat(x), &flat(model.decode(mu.select(ndarray::Axis(0), &[k]).view())), DOUBLE);
+        assert_close(
+            "coldest sample",
+            &flat(x),
+            &flat(model.decode(mu.select(ndarray::Axis(0), &[k]).view())),
+            DOUBLE,
+        );
     }
     let noisy = &mu + &(case.golden.matrix("in_eps_sample") * 0.25);
     case.check("samples_T0.25", &flat(model.decode(noisy.view())));
@@ -507,8 +515,7 @@ fn check_features(case: &Case) {
 }
 
 fn check_calibration(golden: &Golden) {
-    let check =
-        |name: &str, got: f64| assert_close(name, &[got], &[golden.scalar(name)], DOUBLE);
+    let check = |name: &str, got: f64| assert_close(name, &[got], &[golden.scalar(name)], DOUBLE);
     let (logits, y) = (golden.matrix("cal_logits"), golden.indices("cal_labels"));
     let log_probs = metrics::log_softmax(logits.view());
     let probs: Vec<f64> = log_probs.iter().map(|l| l.exp()).collect();

@@ -229,7 +229,11 @@ fn check_gradients(flow: &Flow, x: &Array2<f64>, rng: &mut Rng, tally: &mut Tall
         for _ in 0..2 {
             let direction = flat(&(normal_rows(1, gradient.len(), rng) * 0.3));
             let expected: f64 = direction.iter().zip(gradient).map(|(d, g)| d * g).sum();
-            tally.compare(&format!("direction in theta {t} of {:?}", flow.spec()), expected, along(t, &direction));
+            tally.compare(
+                &format!("direction in theta {t} of {:?}", flow.spec()),
+                expected,
+                along(t, &direction),
+            );
         }
     }
 }
@@ -285,7 +289,10 @@ fn check_blindness(flow: &Flow, mask: Mask, x: &Array2<f64>, rng: &mut Rng) {
         for j in (0..x.ncols()).filter(|&j| j != c) {
             assert_eq!(bits(&z.column(j).to_vec()), bits(&z_moved.column(j).to_vec()), "column {j} saw {c}");
         }
-        assert!(z.column(c).iter().zip(z_moved.column(c)).all(|(a, b)| b > a), "increasing in its own column");
+        assert!(
+            z.column(c).iter().zip(z_moved.column(c)).all(|(a, b)| b > a),
+            "increasing in its own column"
+        );
         if !matches!(flow.spec().layers[0], BijectionSpec::Spline { .. }) {
             assert_eq!(bits(&log_det), bits(&log_det_moved), "the scale saw column {c}");
         }
@@ -300,7 +307,8 @@ const BOUND: f64 = 3.0;
 
 /// A spline of one column: its knots depend on parameters alone.
 fn lone_spline(init: Init, seed: u64) -> Flow {
-    let layers = vec![BijectionSpec::Spline { mask: Mask::KeepEven, hidden: vec![6], bins: BINS, bound: BOUND }];
+    let layers =
+        vec![BijectionSpec::Spline { mask: Mask::KeepEven, hidden: vec![6], bins: BINS, bound: BOUND }];
     Flow::new(FlowSpec { dim: 1, layers }, init, &mut semisup::rng(seed), &place()).unwrap()
 }
 
@@ -384,7 +392,8 @@ fn single_precision_round_trips_too() {
     // 8 couplings of 16 columns: about 1e-6 of rounding, amplified by scales up to e.
     let place = Place::cpu();
     let rng = &mut semisup::rng(11);
-    let flow = Flow::new(FlowSpec::couplings(16, 8, &[32], Form::ScaleThenShift), Init::Random, rng, &place).unwrap();
+    let flow = Flow::new(FlowSpec::couplings(16, 8, &[32], Form::ScaleThenShift), Init::Random, rng, &place)
+        .unwrap();
     let x: Tensor<2> = place.rows(normal_rows(64, 16, rng).view());
     let back = flow.inverse(flow.forward(x.clone()).value);
     assert_close("f^-1(f(x)) in f32", &to_vec(&back), &to_vec(&x), 2e-5);

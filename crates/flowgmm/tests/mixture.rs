@@ -71,8 +71,10 @@ fn naive_components(spec: &MixtureSpec, values: &MixtureValues, z: ArrayView1<f6
     let class_of = spec.class_of();
     (0..class_of.len())
         .map(|c| {
-            let own: Vec<f64> =
-                (0..class_of.len()).filter(|&o| class_of[o] == class_of[c]).map(|o| values.log_weight[o]).collect();
+            let own: Vec<f64> = (0..class_of.len())
+                .filter(|&o| class_of[o] == class_of[c])
+                .map(|o| values.log_weight[o])
+                .collect();
             let mut log_density = values.log_weight[c] - log_sum(&own);
             for j in 0..spec.dim {
                 let log_sigma = values.log_sigma[[c, j.min(values.log_sigma.ncols() - 1)]];
@@ -173,7 +175,11 @@ fn check_gradients(spec: &MixtureSpec, rng: &mut Rng) {
             });
             let slope = slope.expect("smooth");
             let gap = (gradient[i] - slope).abs();
-            assert!(gap <= DIFFERENCE * (1.0 + slope.abs()), "{spec:?} theta {t}[{i}]: {} {slope}", gradient[i]);
+            assert!(
+                gap <= DIFFERENCE * (1.0 + slope.abs()),
+                "{spec:?} theta {t}[{i}]: {} {slope}",
+                gradient[i]
+            );
         }
     }
 }
@@ -227,7 +233,10 @@ fn samples_follow_the_mixture() {
         };
         for c in 0..3 {
             let rows = of(c);
-            assert!(rows.iter().all(|&row| classes[row] == usize::from(c == 2)), "classes are those of Gaussians");
+            assert!(
+                rows.iter().all(|&row| classes[row] == usize::from(c == 2)),
+                "classes are those of Gaussians"
+            );
             let expected = [0.3 * 0.25, 0.3 * 0.75, 0.7][c];
             assert!((rows.len() as f64 / N as f64 - expected).abs() < 0.015, "weight of Gaussian {c}");
             check_moments(&z.select(Axis(0), &rows), &values, c, temperature);
@@ -300,7 +309,10 @@ fn random_means_have_the_scale_asked_for() {
     assert!((variance / 9.0 - 1.0).abs() < 0.06, "4 standard errors of 10000 squares are 0.057; {variance}");
     assert!(means.sum().abs() / 1e4 < 0.12, "4 standard errors of the mean");
     assert_eq!(means, place_means(Means::Random { r: 3.0 }, 100, 100).unwrap(), "the seed decides");
-    assert_ne!(means, Means::Random { r: 3.0 }.place(100, 100, means.view(), means.view(), &mut semisup::rng(9)).unwrap());
+    assert_ne!(
+        means,
+        Means::Random { r: 3.0 }.place(100, 100, means.view(), means.view(), &mut semisup::rng(9)).unwrap()
+    );
 }
 
 #[test]
@@ -357,7 +369,7 @@ fn mixtures_without_sense_are_refused() {
         spec(2, vec![]),
         spec(2, vec![1, 0]),
         spec(2, vec![1 << 17]),
-        spec(2, vec![huge, huge]), // a sum that wraps to 0
+        spec(2, vec![huge, huge]),                           // a sum that wraps to 0
         spec(2, [vec![1 << 15], vec![1; 1 << 15]].concat()), // a table of 2^30 slots
     ] {
         assert!(matches!(spec.validate(), Err(Error::Config(_))), "{} classes", spec.per_class.len());
@@ -476,7 +488,8 @@ fn log_likelihood(model: &FlowGmm, x: &Array2<f64>, y: &[usize]) -> f64 {
 }
 
 fn em_iteration(model: &mut FlowGmm, x: &Array2<f64>, y: &[usize]) {
-    let (z, spec, values) = (model.encode(x.view()), model.mixture().spec().clone(), model.mixture().values());
+    let (z, spec, values) =
+        (model.encode(x.view()), model.mixture().spec().clone(), model.mixture().values());
     let mut q = posterior(model.mixture(), &z, &model.place()).mapv(f64::exp);
     for (row, &y) in y.iter().enumerate() {
         q.row_mut(row).fill(0.0);

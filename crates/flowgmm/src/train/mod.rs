@@ -190,35 +190,35 @@ impl<'a> Trainer<'a> {
         let sizes = (self.config.batch_labelled, self.config.batch_unlabelled);
         let mut batches = Batches::new(self.rows, sizes, self.seed, self.config.noise, views);
         let place = self.state.model.place();
-        let prior = self.state.model.mixture().log_prior().exp();
         let objective = self.objective();
         let period = self.record_period();
         while self.state.step < self.config.steps {
             if let Some(em) = &self.config.em
-                && self.state.step % (em.every.max(1) * self.steps_per_epoch()) == 0
+                && self.state.step.is_multiple_of(em.every.max(1) * self.steps_per_epoch())
             {
                 self.expectation(em)?;
             }
             let batch = batches.batch(self.state.step, self.state.q.as_deref(), &place);
             let progress = self.state.step as f64 / self.config.steps as f64;
             let tracked = self.state.model.tracked();
+            // Of this step's model, not of the run's first: a resumed run must see the same.
+            let prior = self.state.model.mixture().log_prior().exp();
             let terms = objective.terms(&tracked, &self.state.model, &batch, &prior, progress);
             let loss = total(&terms);
             let value = to_scalar(&loss);
             let gradients = gradients(&tracked, &loss);
             let norm = Adam::norm(&gradients);
-            match fault(value, norm) {
+            let rate = self.config.schedule.rate(self.state.step, self.config.steps) * self.state.rate_scale;
+            let cause = fault(value, norm).or_else(|| self.update(gradients, norm, rate));
+            match cause {
                 None => {
-                    let rate =
-                        self.config.schedule.rate(self.state.step, self.config.steps) * self.state.rate_scale;
-                    self.update(gradients, norm, rate);
                     let values = terms.iter().map(|term| (term.name, to_scalar(&term.value)));
                     self.state.history.add(value, norm, rate, values);
                 }
                 Some(cause) => self.roll_back(cause)?,
             }
             self.state.step += 1;
-            if self.state.step % period == 0 || self.state.step == self.config.steps {
+            if self.state.step.is_multiple_of(period) || self.state.step == self.config.steps {
                 let accuracy = self.labelled_accuracy();
                 let record = self.state.history.close(self.state.step, self.steps_per_epoch(), accuracy);
                 observer.epoch(&record);
@@ -252,9 +252,10 @@ impl<'a> Trainer<'a> {
         objective
     }
 
-    fn update(&mut self, gradients: Vec<Tensor<1>>, norm: f64, rate: f64) {
+    /// One step of the optimiser; says what is wrong if the weights are not finite after it.
+    fn update(&mut self, gradients: Vec<Tensor<1>>, norm: f64, rate: f64) -> Option<String> {
         let state = &mut self.state;
-        if state.step % SNAPSHOT_EVERY == 0 {
+        if state.step.is_multiple_of(SNAPSHOT_EVERY) || state.good.is_none() {
             state.good = Some(Good {
                 thetas: trained_values(&state.model),
                 adam: state.adam.clone(),
@@ -271,7 +272,10 @@ impl<'a> Trainer<'a> {
             _ => None,
         };
         state.adam.step(&mut thetas, average, &gradients, norm, rate);
+        // The next loss would notice, but after the last step there is none. A sum is finite only if its terms are.
+        let sound = thetas.iter().all(|theta| to_scalar(&theta.clone().sum_dim(0)).is_finite());
         put_trained(&mut state.model, thetas);
+        (!sound).then(|| "the weights overflow".to_string())
     }
 
     fn roll_back(&mut self, cause: String) -> Result<()> {
@@ -293,6 +297,9 @@ impl<'a> Trainer<'a> {
     /// The E-step of appendix A on all unlabelled rows, and the mixture's own M-step if it has one.
     fn expectation(&mut self, em: &Em) -> Result<()> {
         let step = em::expectation(&self.state.model, self.rows, em)?;
+        if !step.is_finite() {
+            return self.roll_back("the E-step's estimates are not finite".into());
+        }
         self.state.q = Some(step.q);
         if let Some(values) = step.mixture {
             self.state.model.set_mixture(&values)?;
@@ -312,7 +319,8 @@ impl<'a> Trainer<'a> {
 fn fault(loss: f64, norm: f64) -> Option<String> {
     if !loss.is_finite() {
         Some(format!("the loss is {loss}"))
-    } else if !norm.is_finite() {
+    } else if norm.is_nan() || norm * norm > f64::from(f32::MAX) {
+        // Beyond this the second moments of single precision overflow and never come back.
         Some(format!("the gradient norm is {norm}"))
     } else {
         None
@@ -340,7 +348,8 @@ pub fn trained_values(model: &FlowGmm) -> Vec<Tensor<1>> {
         .thetas()
         .into_iter()
         .zip(trained)
-        .filter_map(|(theta, on)| on.then(|| theta.value().clone()))
+        .filter(|(_, on)| *on)
+        .map(|(theta, _)| theta.value().clone())
         .collect()
 }
 
