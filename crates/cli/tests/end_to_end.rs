@@ -10,7 +10,7 @@ use std::{
 use common::{Bench, cells, json, stderr};
 
 /// A model that is worth evaluating, in about a second.
-const FIT: &str = "fit train.csv --label label --model m.flow --steps 300 --seed 3";
+const FIT: &str = "fit train.csv --label label --model m.flow --steps 800 --seed 3";
 
 #[test]
 fn a_table_becomes_a_model_that_predicts_evaluates_samples_and_explains_itself() {
@@ -90,8 +90,8 @@ fn a_table_becomes_a_model_that_predicts_evaluates_samples_and_explains_itself()
     let card = json(&bench.ok("inspect m.flow --json --data test.csv"));
     assert_eq!(card["classes"], serde_json::json!(["0", "1"]));
     assert_eq!(card["columns"], serde_json::json!(["x1", "x2"]));
-    assert_eq!((card["seed"].as_u64(), card["training"]["last"]["step"].as_u64()), (Some(3), Some(300)));
-    assert_eq!(card["config"]["train"]["steps"], 300);
+    assert_eq!((card["seed"].as_u64(), card["training"]["last"]["step"].as_u64()), (Some(3), Some(800)));
+    assert_eq!(card["config"]["train"]["steps"], 800);
     assert!(card["parameters"].as_u64().unwrap() > 1000);
     for (which, rows) in [("training", 256), ("samples", 256), ("data", 2000)] {
         let certificate = &card["certificates"][which];

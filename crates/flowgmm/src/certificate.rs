@@ -5,7 +5,7 @@
 //! elimination with pivoting, so the check shares no code with the couplings' own log-dets.
 
 use ndarray::{Array2, ArrayView2};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
     bijection::{Bijection, Mapped},
@@ -20,13 +20,21 @@ pub struct Certificate {
     /// Rows whose round trip was measured.
     pub rows: usize,
     /// max |f^-1(f(x)) - x| over rows and columns, relative to 1 + |x|, as the model computes.
+    #[serde(deserialize_with = "number_or_nan")]
     pub round_trip: f64,
     /// The same in double precision.
+    #[serde(deserialize_with = "number_or_nan")]
     pub round_trip_f64: f64,
     /// Rows whose Jacobian was measured.
     pub jacobians: usize,
     /// max |log_det - log|det J|| over those rows, relative to 1 + |log_det|.
+    #[serde(deserialize_with = "number_or_nan")]
     pub log_det: f64,
+}
+
+/// JSON has no NaN and writes null; a model whose flow failed must still be readable, to see that it failed.
+fn number_or_nan<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }
 
 /// Step of the central differences in double precision.
@@ -43,27 +51,26 @@ pub fn certify(gmm: &FlowGmm, x: ArrayView2<f64>) -> Certificate {
     let back = to_array(&exact.flow().inverse(z));
     let log_det = to_vec(&log_det);
     let jacobians = x.nrows().min(JACOBIANS);
-    let worst = (0..jacobians)
-        .map(|row| {
-            let numeric = log_abs_det(jacobian(exact.flow(), x.row(row).to_vec(), &place));
-            (log_det[row] - numeric).abs() / (1.0 + log_det[row].abs())
-        })
-        .fold(0.0, f64::max);
+    let gaps = (0..jacobians).map(|row| {
+        let numeric = log_abs_det(jacobian(exact.flow(), x.row(row).to_vec(), &place));
+        (log_det[row] - numeric).abs() / (1.0 + log_det[row].abs())
+    });
     Certificate {
         rows: x.nrows(),
         round_trip: deviation(x, working.view()),
         round_trip_f64: deviation(x, back.view()),
         jacobians,
-        log_det: worst,
+        log_det: worst(gaps),
     }
 }
 
 fn deviation(x: ArrayView2<f64>, back: ArrayView2<f64>) -> f64 {
-    // `max` would drop a NaN; a certificate must not.
-    x.iter()
-        .zip(back)
-        .map(|(a, b)| (a - b).abs() / (1.0 + a.abs()))
-        .fold(0.0, |worst, v| if v.is_nan() || v > worst { v } else { worst })
+    worst(x.iter().zip(back).map(|(a, b)| (a - b).abs() / (1.0 + a.abs())))
+}
+
+/// The largest value. `max` would drop a NaN; a certificate must not.
+fn worst(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(0.0, |worst, v| if v.is_nan() || v > worst { v } else { worst })
 }
 
 /// df/dx at one row by central differences, `[dim, dim]`.

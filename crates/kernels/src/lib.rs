@@ -28,6 +28,7 @@
 //! | `weights`   | the gradient of a linear layer's weights                    |
 //! | `pointwise` | tanh, exp and the affine part of a coupling                 |
 //! | `transpose` | the one data movement everything else is laid out to avoid     |
+//! | `mixture`   | log-densities of Gaussians and their gradients              |
 //! | `adam`      | one pass of the optimiser over a parameter vector           |
 //! | `simd`      | sixteen f32 lanes on AVX-512, AVX2 or anything else         |
 //! | `reference` | the same mathematics as plain f64 loops, for tests          |
@@ -49,6 +50,7 @@ mod chain;
 mod coupling;
 mod dense;
 mod gradients;
+mod mixture;
 mod panel;
 mod pointwise;
 mod pool;
@@ -61,3 +63,4 @@ pub use adam::{AdamState, AdamStep, adam, sum_of_squares};
 pub use chain::{Chain, Tape};
 pub use coupling::{Coupling, Form};
 pub use gradients::Gradients;
+pub use mixture::{GaussianGradients, Gaussians, log_sum_exp};

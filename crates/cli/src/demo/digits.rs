@@ -30,15 +30,20 @@ pub fn section(solved: &Solved, seed: u64) -> Drawn {
     let Solved { problem, all, labelled } = solved;
     let model = &all.model;
     let mut album = Album::new("digits");
-    let sheets =
-        vec![album.add("real", &real(&problem.test)), album.add("generated", &generated(model, seed))];
-    let space = vec![
+    let from = "f⁻¹(z) with z from the Gaussian of the class";
+    let semi = generated(model, "Generated digits", from, seed);
+    let poor =
+        generated(&labelled.model, "Generated without unlabelled data", "The same, labelled only", seed);
+    let sheets = vec![
+        album.add("real", &real(&problem.test)),
+        album.add("generated", &semi),
         album.add("walks", &walks(model, &problem.train)),
-        album.add("latent", &latent(model, &problem.test)),
+        album.add("labelled-only-generated", &poor),
     ];
     let trust = vec![
         album.add("confusion", &confusion(model, all)),
         album.add("reliability", &trust(model, &problem.test, all)),
+        album.add("latent", &latent(model, &problem.test)),
     ];
     let curves = vec![
         album.add("loss", &losses("Loss, labelled + unlabelled", model)),
@@ -51,8 +56,7 @@ pub fn section(solved: &Solved, seed: u64) -> Drawn {
         tables: vec![scores(all, labelled)],
         grids: vec![
             Grid::of(Columns::Two, sheets),
-            Grid::of(Columns::Two, space).with_legend(Legend { items: names.collect() }),
-            Grid::of(Columns::Two, trust),
+            Grid::of(Columns::Three, trust).with_legend(Legend { items: names.collect() }),
             Grid::of(Columns::Two, curves),
         ],
     };
@@ -65,7 +69,8 @@ fn about(train: &SemiSupervised, test: &Labelled) -> String {
          follows.\n\nWhat to look at: the generated digits were drawn from the Gaussian of their row and mapped back \
          through f⁻¹, so each row should read as its digit. A walk is a straight line between two digits in the \
          latent space: the steps in between should be digits too. The confusion matrix should be full on its \
-         diagonal only, and the bars of the reliability diagram should end on the dashed line.",
+         diagonal only, and the nearer to the dashed line the bars of the reliability diagram end, the more the \
+         probabilities can be trusted.",
         train.n(),
         train.labelled().len(),
         train.class_counts()[0],
@@ -111,7 +116,7 @@ fn real(test: &Labelled) -> ImageSheet {
     }
 }
 
-fn generated(model: &Model, seed: u64) -> ImageSheet {
+fn generated(model: &Model, title: &str, caption: &str, seed: u64) -> ImageSheet {
     let mut rng = semisup::rng(seed);
     let means = images(&model.decode(model.gmm().mixture().values().means.view()));
     let class_of = model.gmm().mixture().spec().class_of();
@@ -121,10 +126,9 @@ fn generated(model: &Model, seed: u64) -> ImageSheet {
         (model.classes()[k].clone(), mean.into_iter().chain(images(&samples)).collect())
     };
     ImageSheet {
-        title: "Generated digits".into(),
+        title: title.into(),
         caption: format!(
-            "First column: f⁻¹(μ), the mean of each class. Then f⁻¹(z) with z from the Gaussian of the class, at \
-             temperature {TEMPERATURE}."
+            "{caption}, at temperature {TEMPERATURE}; the first column is f⁻¹(μ), the class mean."
         ),
         width: SIDE,
         height: SIDE,

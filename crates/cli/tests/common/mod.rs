@@ -22,7 +22,7 @@ pub const TINY: &str = "[architecture]\ndepth = 2\nhidden = [4]\n[train]\nsteps 
 impl Bench {
     pub fn new() -> Self {
         let dir = TempDir::new().unwrap();
-        let problem = Toy::Moons.problem(1);
+        let problem = Toy::Moons.problem(2);
         fs::write(dir.path().join("train.csv"), semi_csv(&problem.train)).unwrap();
         fs::write(dir.path().join("test.csv"), labelled_csv(&problem.test)).unwrap();
         fs::write(dir.path().join("tiny.toml"), TINY).unwrap();
