@@ -89,6 +89,7 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<()> {
     interrupt::listen()?;
     let began = Instant::now();
     let model = train(args, &settings, &data)?;
+    check_finite(&model, &data)?;
     model.save(path)?;
     let outcome = Outcome { model: &model, data: &data, settings: &settings, path, seconds: began.elapsed() };
     if args.json { output::print_json(&outcome.to_json()) } else { output::print(&outcome.to_text()) }
@@ -121,6 +122,17 @@ fn train(args: &Args, settings: &Settings, data: &SemiSupervised) -> Result<Mode
         flowgmm::Error::Interrupted { step } => interrupted(step, args.checkpoint.as_deref()),
         other => other.into(),
     })
+}
+
+/// A model that cannot score its own labelled rows is not worth a file, however training ended.
+fn check_finite(model: &Model, data: &SemiSupervised) -> Result<()> {
+    let scores = model.score(data.labelled_only().x());
+    if scores.log_probs.iter().chain(&scores.log_marginal).all(|v| v.is_finite()) {
+        return Ok(());
+    }
+    let step = model.history().epochs.last().map_or(0, |record| record.step);
+    let cause = "the model's scores are not finite".into();
+    Err(flowgmm::Error::Diverged { step, cause, rollbacks: model.provenance().rollbacks }.into())
 }
 
 fn interrupted(step: usize, checkpoint: Option<&Path>) -> Failure {

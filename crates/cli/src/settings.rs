@@ -127,10 +127,10 @@ fn overlaid(
         let parsed = parse(&tree).map_err(|error| format!("{path}: {error}"))?;
         // Some types skip keys they do not know; what they did not keep, they did not know.
         let kept = serde_json::to_value(&parsed.3).expect("plain data");
-        if let (Value::Object(given), Some(kept)) = (&value, look(&kept, &path)) {
-            if let Some(key) = given.keys().find(|key| kept.get(key.as_str()).is_none()) {
-                return Err(format!("unknown key '{path}.{key}'"));
-            }
+        if let (Value::Object(given), Some(kept)) = (&value, look(&kept, &path))
+            && let Some(key) = given.keys().find(|key| kept.get(key.as_str()).is_none())
+        {
+            return Err(format!("unknown key '{path}.{key}'"));
         }
         leaves(&value, &path, &mut |leaf| {
             sources.insert(leaf, "config file");

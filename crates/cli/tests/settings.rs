@@ -87,3 +87,17 @@ fn impossible_settings_are_refused() {
         bench.fails(&format!("{FIT} --config c.toml --quiet"), 2, &["invalid configuration"]);
     }
 }
+
+/// Settings that lead nowhere end with the code for it and without a model.
+#[test]
+fn a_fit_that_diverges_says_so() {
+    let bench = Bench::new();
+    let rate = "[train.schedule]\npeak = 1e30\nwarm_up = 0.0\n";
+    for content in
+        [format!("{}{rate}", common::TINY), "[architecture]\nsigma = 0.0\n[train]\nsteps = 3\n".into()]
+    {
+        bench.write("c.toml", content);
+        bench.fails(&format!("{FIT} --config c.toml --quiet"), 6, &["diverged at step"]);
+        assert!(!bench.path("m").exists());
+    }
+}

@@ -377,7 +377,7 @@ impl<'a> Fitter<'a> {
             log_prior: architecture.prior.log(&self.data.class_counts())?,
             means,
         };
-        FlowGmm::new(flow, Mixture::new(spec, &values, &self.place)?)
+        Ok(FlowGmm::new(flow, Mixture::new(spec, &values, &self.place)?)?.with_engine(self.engine))
     }
 }
 

@@ -6,7 +6,7 @@
 //!   log p(z | k) = logsumexp_{c in k} [ log w_c + log N(z; mu_c, Sigma_c) ],   log p(z, k) = log pi_k + log p(z | k)
 //!
 //! The quadratic form is expanded, sum_d (z_d - mu_d)^2 / sigma_d^2 = z^2 . a - 2 z . (mu a) + mu^2 . a with
-//! a = sigma^-2, so that it is two matrix products for any covariance.
+//! a = sigma^-2, so that it is two matrix products for any covariance; the CPU kernel squares differences instead.
 
 use burn::tensor::Tensor;
 use ndarray::Array2;
@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Error, Result,
+    flow::Engine,
+    fused,
     tensor::{Place, log_normalise, log_sum_exp, to_vec},
     theta::Theta,
 };
@@ -128,6 +130,7 @@ pub struct Mixture {
     weights: Theta,
     /// Gaussian of (class, slot), padded with repeats, and -1e30 on the padding. `None`: one each.
     slots: Option<(Vec<usize>, Tensor<2>)>,
+    engine: Engine,
 }
 
 const LOG_2PI: f64 = 1.837_877_066_409_345_3;
@@ -172,7 +175,14 @@ impl Mixture {
             weights: Theta::new(weights, place),
             slots,
             spec,
+            engine: Engine::default(),
         })
+    }
+
+    /// The same mixture on another engine.
+    pub fn with_engine(mut self, engine: Engine) -> Self {
+        self.engine = engine;
+        self
     }
 
     /// The architecture.
@@ -239,6 +249,11 @@ impl Mixture {
 
     /// log N(z; mu_c, Sigma_c), `[n, C]`.
     fn log_components(&self, z: Tensor<2>) -> Tensor<2> {
+        if self.engine == Engine::Fused
+            && let Some(found) = fused::log_densities(&z, self.means.value(), self.log_sigma.value())
+        {
+            return found;
+        }
         let d = self.spec.dim as f64;
         let (means, log_sigma) = (self.means.part(0), self.log_sigma.part(0)); // [C, dim], [C, 1 or dim]
         let c = self.spec.n_components();

@@ -133,6 +133,7 @@ impl FlowGmm {
     /// The same model on another engine.
     pub fn with_engine(mut self, engine: Engine) -> Self {
         self.flow = self.flow.with_engine(engine);
+        self.mixture = self.mixture.with_engine(engine);
         self
     }
 
@@ -150,7 +151,7 @@ impl FlowGmm {
         }
         // The mixture's constants follow its parameters.
         let mixture = Mixture::new(self.mixture.spec().clone(), &self.mixture.values(), place);
-        let mut mixture = mixture.expect("a mixture that exists is valid");
+        let mut mixture = mixture.expect("a mixture that exists is valid").with_engine(self.flow.engine());
         for (to, from) in mixture.thetas_mut().into_iter().zip(model.mixture.thetas()) {
             to.set(from.value().clone());
         }
@@ -160,7 +161,8 @@ impl FlowGmm {
 
     /// Replaces the mixture's values, e.g. by closed-form estimates.
     pub fn set_mixture(&mut self, values: &MixtureValues) -> Result<()> {
-        self.mixture = Mixture::new(self.mixture.spec().clone(), values, &self.place())?;
+        let mixture = Mixture::new(self.mixture.spec().clone(), values, &self.place())?;
+        self.mixture = mixture.with_engine(self.flow.engine());
         Ok(())
     }
 

@@ -60,7 +60,10 @@ const CHUNK: usize = 1 << 15;
 pub fn adam(state: AdamState, step: &AdamStep) {
     let AdamState { theta, m, v, ema, gradient } = state;
     let n = theta.len();
-    assert!(m.len() == n && v.len() == n && gradient.len() == n, "one moment and one gradient for each parameter");
+    assert!(
+        m.len() == n && v.len() == n && gradient.len() == n,
+        "one moment and one gradient for each parameter"
+    );
     assert!(ema.is_empty() || ema.len() == n, "an average for each parameter, or none");
     let averages: Vec<&mut [f32]> = match ema.len() {
         0 => (0..n.div_ceil(CHUNK)).map(|_| &mut [] as &mut [f32]).collect(),
@@ -68,13 +71,11 @@ pub fn adam(state: AdamState, step: &AdamStep) {
     };
     let chunks = theta.chunks_mut(CHUNK).zip(m.chunks_mut(CHUNK)).zip(v.chunks_mut(CHUNK));
     let tasks = chunks.zip(gradient.chunks(CHUNK)).zip(averages);
-    let work = |((((theta, m), v), g), ema): ((((&mut [f32], &mut [f32]), &mut [f32]), &[f32]), &mut [f32])| {
-        dispatch(Chunk { theta, m, v, ema, gradient: g, step });
-    };
+    let tasks = tasks.map(|((((theta, m), v), gradient), ema)| Chunk { theta, m, v, ema, gradient, step });
     if n <= CHUNK {
-        tasks.for_each(work);
+        tasks.for_each(dispatch);
     } else {
-        tasks.collect::<Vec<_>>().into_par_iter().for_each(work);
+        tasks.collect::<Vec<_>>().into_par_iter().for_each(dispatch);
     }
 }
 
@@ -98,7 +99,8 @@ impl Kernel for Chunk<'_> {
             let g = step.shrink * gradient[i] + step.l2 * theta[i];
             m[i] = step.beta1 * m[i] + (1.0 - step.beta1) * g;
             v[i] = step.beta2 * v[i] + (1.0 - step.beta2) * (g * g);
-            theta[i] = step.keep * theta[i] - step.rate * m[i] / ((v[i] * step.correct2).sqrt() + step.epsilon);
+            theta[i] =
+                step.keep * theta[i] - step.rate * m[i] / ((v[i] * step.correct2).sqrt() + step.epsilon);
         }
         for (average, theta) in ema.iter_mut().zip(theta.iter()) {
             *average = step.average * *average + (1.0 - step.average) * theta;
@@ -176,7 +178,8 @@ mod tests {
     fn bits_do_not_depend_on_threads() {
         let values = wave(5 * CHUNK + 3, 0.5);
         let pool = |n| rayon::ThreadPoolBuilder::new().num_threads(n).build().expect("a pool");
-        let sums: Vec<u64> = [1, 2, 3].map(|n| pool(n).install(|| sum_of_squares(&values)).to_bits()).to_vec();
+        let sums: Vec<u64> =
+            [1, 2, 3].map(|n| pool(n).install(|| sum_of_squares(&values)).to_bits()).to_vec();
         assert!(sums.windows(2).all(|pair| pair[0] == pair[1]));
         let exact: f64 = values.iter().map(|&v| f64::from(v).powi(2)).sum();
         assert!((f64::from_bits(sums[0]) - exact).abs() < 1e-9 * exact);

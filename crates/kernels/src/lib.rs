@@ -30,6 +30,8 @@
 //! | `transpose` | the one data movement everything else is laid out to avoid     |
 //! | `mixture`   | log-densities of Gaussians and their gradients              |
 //! | `adam`      | one pass of the optimiser over a parameter vector           |
+//! | `conv`      | convolutions of images, with batch norm and ReLU fused in       |
+//! | `batch_norm`| the batch normalisation of a `conv::PreActConv`             |
 //! | `simd`      | sixteen f32 lanes on AVX-512, AVX2 or anything else         |
 //! | `reference` | the same mathematics as plain f64 loops, for tests          |
 //!
@@ -46,7 +48,9 @@
 #![allow(unsafe_code)] // `simd` alone uses it: intrinsics, and the jump into code built for a wider CPU
 
 mod adam;
+mod batch_norm;
 mod chain;
+pub mod conv;
 mod coupling;
 mod dense;
 mod gradients;

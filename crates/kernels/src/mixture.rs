@@ -104,7 +104,10 @@ impl Gaussians<'_> {
 
     fn rows(&self, z: &[f32]) -> usize {
         let parameters = self.len() * self.dim;
-        assert!(self.means.len() == parameters && self.precisions.len() == parameters, "C means and precisions");
+        assert!(
+            self.means.len() == parameters && self.precisions.len() == parameters,
+            "C means and precisions"
+        );
         assert!(self.dim > 0 && z.len() % self.dim == 0, "rows of {} columns", self.dim);
         z.len() / self.dim
     }

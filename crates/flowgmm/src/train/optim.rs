@@ -66,7 +66,9 @@ impl Adam {
     /// ||g|| over all gradients.
     pub fn norm(gradients: &[Tensor<1>]) -> f64 {
         // Summed in f64 and in order: the same bits at any number of threads.
-        let square = |g: &Tensor<1>| fused::sum_of_squares(g).unwrap_or_else(|| to_scalar(&g.clone().square().sum_dim(0)));
+        let square = |g: &Tensor<1>| {
+            fused::sum_of_squares(g).unwrap_or_else(|| to_scalar(&g.clone().square().sum_dim(0)))
+        };
         gradients.iter().map(square).sum::<f64>().sqrt()
     }
 

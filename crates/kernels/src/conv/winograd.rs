@@ -218,7 +218,7 @@ impl<S: Spread<N>, const N: usize> Kernel for SpreadRow<'_, S, N> {
         let scratch = &mut scratch[..6 * columns];
         {
             let mut parts = scratch.chunks_exact_mut(columns);
-            let mut vertical: [&mut [Lane]; 6] = std::array::from_fn(|_| {
+            let vertical: [&mut [Lane]; 6] = std::array::from_fn(|_| {
                 let part = parts.next().expect("six rows of columns");
                 part[..left].fill(ZERO);
                 part[left + width..].fill(ZERO);
@@ -262,7 +262,7 @@ impl<S: Spread<N>, const N: usize> Kernel for SpreadRow<'_, S, N> {
         }
         for (i, row) in scratch.chunks_exact(columns).enumerate() {
             let mut parts = to[6 * i * place.stride..].chunks_mut(place.stride);
-            let mut parts: [&mut [Lane]; 6] =
+            let parts: [&mut [Lane]; 6] =
                 std::array::from_fn(|_| &mut parts.next().expect("six frequencies")[place.first..]);
             for tile in 0..width.div_ceil(4) {
                 let from = &row[4 * tile..][..N];
@@ -342,10 +342,16 @@ impl Kernel for OutputRow<'_> {
                     }
                 }
             } else {
+                let mut tile = [ZERO; 16]; // indexed by variables, which registers cannot be
+                for r in 0..4 {
+                    for c in 0..4 {
+                        L::store(y[r][c], &mut tile[4 * r + c]);
+                    }
+                }
                 for r in 0..rows {
                     for c in 0..4.min(width - first) {
                         let at = r * width + first + c;
-                        let mut value = y[r][c];
+                        let mut value = L::load(&tile[4 * r + c]);
                         if let Some(residual) = residual {
                             value = add::<L>(value, L::load(&residual[at]));
                         }
@@ -408,7 +414,7 @@ impl Kernel for AdjointRow<'_> {
             let mut outside = outside.chunks_exact_mut(width);
             let first = (4 * ty).saturating_sub(1);
             let mut inside = plane[first * width..].chunks_exact_mut(width);
-            let mut rows: [&mut [Lane]; 4] = std::array::from_fn(|r| {
+            let rows: [&mut [Lane]; 4] = std::array::from_fn(|r| {
                 let dummy = outside.next().expect("four rows outside");
                 if ty == 0 && r == 0 { dummy } else { inside.next().unwrap_or(dummy) }
             });

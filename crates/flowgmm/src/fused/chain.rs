@@ -1,25 +1,21 @@
-//! The fused CPU kernel of `flowgmm-kernels` as one differentiable Burn operation.
-//!
-//! A run of affine couplings is a single node of the autodiff graph with parents (x, theta_1, ..., theta_m) and
-//! the hand-derived backward of the kernel. It returns rows `[n, dim + 1]`: z and, in the last column, log_det.
-//! The composed layers in `bijection::affine` are its oracle (`tests/fused.rs`).
+//! A run of affine couplings as one operation; rows `[n, dim + 1]`: z and, in the last column, log_det.
 
 use std::sync::Arc;
 
 use burn::{
     backend::{
-        Autodiff, DispatchDevice, Flex, TensorMetadata,
+        Autodiff, Flex, TensorMetadata,
         autodiff::{
             checkpoint::{base::Checkpointer, strategy::NoCheckpointing},
             grads::Gradients,
             ops::{Backward, Ops, OpsKind},
         },
-        tensor::FloatTensor,
     },
-    tensor::{DType, Tensor, TensorData},
+    tensor::{Tensor, TensorData},
 };
-use flowgmm_kernels::{AdamState, AdamStep, Chain, Tape};
+use flowgmm_kernels::{Chain, Tape};
 
+use super::{Plain, Tracked, applies, differentiable, plain, plain_weights, slices, tensor, values};
 use crate::{bijection::Mapped, theta::Theta};
 
 /// Longer runs are cut: Burn fixes the number of a node's parents at compile time.
@@ -37,7 +33,7 @@ pub(crate) fn forward(chain: &Arc<Chain>, thetas: &[&Theta], x: &Tensor<2>) -> O
         let rows = plain(x.clone());
         let n = x.dims()[0];
         let out = chain.forward_only(&slices(&weights), values(&rows), n);
-        Tensor::from_data(TensorData::new(out, [n, chain.dim() + 1]), (&x.device(), DType::F32))
+        tensor(out, [n, chain.dim() + 1], x)
     };
     let dim = chain.dim();
     Some(Mapped { value: out.clone().narrow(1, 0, dim), log_det: out.narrow(1, dim, 1) })
@@ -51,53 +47,8 @@ pub(crate) fn inverse(chain: &Arc<Chain>, thetas: &[&Theta], z: &Tensor<2>) -> O
     let weights = plain_weights(thetas);
     let [n, dim] = z.dims();
     let x = chain.inverse(&slices(&weights), values(&plain(z.clone())), n);
-    Some(Tensor::from_data(TensorData::new(x, [n, dim]), (&z.device(), DType::F32)))
+    Some(tensor(x, [n, dim], z))
 }
-
-/// ||g||^2 of a gradient by the kernel.
-pub(crate) fn sum_of_squares(gradient: &Tensor<1>) -> Option<f64> {
-    applies(gradient).then(|| flowgmm_kernels::sum_of_squares(values(&plain(gradient.clone()))))
-}
-
-/// One pass of Adam by the kernel, in place wherever nobody else holds the vectors. `ema` may be absent.
-pub(crate) fn adam(
-    [theta, m, v]: [&mut Tensor<1>; 3],
-    mut ema: Option<&mut Tensor<1>>,
-    gradient: &Tensor<1>,
-    step: &AdamStep,
-) -> Option<()> {
-    if !applies(theta) {
-        return None;
-    }
-    let gradient = plain(gradient.clone());
-    let mut owned = [take(theta), take(m), take(v)];
-    let mut average = ema.as_deref_mut().map(take);
-    {
-        let [theta, m, v] = owned.each_mut().map(|t| t.storage_mut::<f32>());
-        let ema = average.as_mut().map_or(&mut [] as &mut [f32], |t| t.storage_mut::<f32>());
-        flowgmm_kernels::adam(AdamState { theta, m, v, ema, gradient: values(&gradient) }, step);
-    }
-    let [new_theta, new_m, new_v] = owned.map(Tensor::from_primitive::<Flex>);
-    (*theta, *m, *v) = (new_theta, new_m, new_v);
-    if let (Some(ema), Some(average)) = (ema, average) {
-        *ema = Tensor::from_primitive::<Flex>(average);
-    }
-    Some(())
-}
-
-/// A vector's storage, leaving a placeholder, so that it can be written without a copy.
-fn take(tensor: &mut Tensor<1>) -> Plain {
-    let device = tensor.device();
-    plain(std::mem::replace(tensor, Tensor::zeros([1], (&device, DType::F32))))
-}
-
-fn applies<const D: usize>(x: &Tensor<D>) -> bool {
-    let device = x.device().without_autodiff();
-    x.dtype() == DType::F32 && matches!(device.as_dispatch(), DispatchDevice::Flex(_))
-}
-
-type Plain = FloatTensor<Flex>;
-type Tracked = FloatTensor<Autodiff<Flex>>;
 
 fn tracked(chain: &Arc<Chain>, thetas: &[&Theta], x: &Tensor<2>) -> Tensor<2> {
     let mut parents: Vec<Tracked> = vec![differentiable(x.clone().autodiff())];
@@ -171,24 +122,4 @@ impl<const N: usize> Backward<Flex, N> for ChainBackward<N> {
             }
         }
     }
-}
-
-fn differentiable<const D: usize>(tensor: Tensor<D>) -> Tracked {
-    tensor.try_into_primitive::<Autodiff<Flex>>().expect("checked by `applies`")
-}
-
-fn plain<const D: usize>(tensor: Tensor<D>) -> Plain {
-    tensor.try_into_primitive::<Flex>().expect("checked by `applies`").to_contiguous()
-}
-
-fn plain_weights(thetas: &[&Theta]) -> Vec<Plain> {
-    thetas.iter().map(|theta| plain(theta.value().clone())).collect()
-}
-
-fn values(tensor: &Plain) -> &[f32] {
-    tensor.as_slice::<f32>().expect("contiguous single precision")
-}
-
-fn slices(tensors: &[Plain]) -> Vec<&[f32]> {
-    tensors.iter().map(values).collect()
 }

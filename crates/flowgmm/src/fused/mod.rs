@@ -1,0 +1,60 @@
+//! The CPU kernels of `flowgmm-kernels` as differentiable Burn operations.
+//!
+//! Each operation is one node of the autodiff graph with the kernel's hand-derived backward, and returns `None` where
+//! only composed operations work: another device, or double precision. The composed versions, in
+//! `bijection::affine`, `mixture` and `train::optim`, are the oracles (`tests/fused.rs`).
+//!
+//! | file | operation |
+//! |---|---|
+//! | `chain` | a run of affine couplings: parents (x, theta_1, ..., theta_m) |
+//! | `gaussians` | the mixture's log-densities: parents (z, means, log sigmas) |
+//! | `adam` | the optimiser's update, in place |
+
+mod adam;
+mod chain;
+mod gaussians;
+
+use burn::{
+    backend::{Autodiff, DispatchDevice, Flex, tensor::FloatTensor},
+    tensor::{DType, Tensor, TensorData},
+};
+
+use crate::theta::Theta;
+
+pub(crate) use adam::{adam, sum_of_squares};
+pub(crate) use chain::{MAX_COUPLINGS, forward, inverse};
+pub(crate) use gaussians::log_densities;
+
+type Plain = FloatTensor<Flex>;
+type Tracked = FloatTensor<Autodiff<Flex>>;
+
+/// Whether the kernels can take a tensor: single precision on the CPU.
+fn applies<const D: usize>(x: &Tensor<D>) -> bool {
+    let device = x.device().without_autodiff();
+    x.dtype() == DType::F32 && matches!(device.as_dispatch(), DispatchDevice::Flex(_))
+}
+
+/// A tensor of kernel output.
+fn tensor<const D: usize>(values: Vec<f32>, shape: [usize; D], like: &Tensor<2>) -> Tensor<D> {
+    Tensor::from_data(TensorData::new(values, shape), (&like.device(), DType::F32))
+}
+
+fn differentiable<const D: usize>(tensor: Tensor<D>) -> Tracked {
+    tensor.try_into_primitive::<Autodiff<Flex>>().expect("checked by `applies`")
+}
+
+fn plain<const D: usize>(tensor: Tensor<D>) -> Plain {
+    tensor.try_into_primitive::<Flex>().expect("checked by `applies`").to_contiguous()
+}
+
+fn plain_weights(thetas: &[&Theta]) -> Vec<Plain> {
+    thetas.iter().map(|theta| plain(theta.value().clone())).collect()
+}
+
+fn values(tensor: &Plain) -> &[f32] {
+    tensor.as_slice::<f32>().expect("contiguous single precision")
+}
+
+fn slices(tensors: &[Plain]) -> Vec<&[f32]> {
+    tensors.iter().map(values).collect()
+}
