@@ -71,6 +71,8 @@ pub struct Args {
 enum EngineName {
     /// The fused CPU kernel
     Fused,
+    /// The fused CPU kernel, recomputing hidden values instead of storing them
+    LowMemory,
     /// Composed tensor operations
     Composed,
 }
@@ -98,6 +100,7 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<()> {
 fn gather(args: &Args, data: &SemiSupervised, matches: &ArgMatches) -> Result<Settings> {
     let engine = args.engine.map(|engine| match engine {
         EngineName::Fused => Engine::Fused,
+        EngineName::LowMemory => Engine::LowMemory,
         EngineName::Composed => Engine::Composed,
     });
     let given: [Given; 4] = [

@@ -187,7 +187,9 @@ fn the_demo_writes_a_report_and_does_not_depend_on_the_number_of_threads() {
     assert!(one[0]["semi_supervised"]["scores"]["accuracy"].as_f64().unwrap() > 0.95, "{one}");
     let report = bench.read("a/b/report.html");
     assert!(report.starts_with("<!") && report.contains("Two moons") && !report.contains("Pinwheel"));
-    assert!(!report.contains("http://") || !report.contains("<script"), "self-contained");
+    for outside in ["<script", "src=\"http", "href=\"http", "@import", "url(http"] {
+        assert!(!report.contains(outside), "not self-contained: {outside}");
+    }
     for figure in [
         "moons-data.svg",
         "moons-latent.svg",

@@ -76,14 +76,16 @@ fn a_fit_killed_at_any_moment_goes_on_to_the_same_model() {
 #[test]
 fn ctrl_c_keeps_the_work_and_says_how_to_go_on() {
     let bench = bench(4000);
-    // The default interval: only Ctrl-C itself writes this checkpoint.
     let command = |model: &str, more: &str| {
         bench.command(&format!(
             "fit train.csv --label label --model {model} --config tiny.toml --quiet {more}"
         ))
     };
-    let mut child = spawn(command("m", "--checkpoint c"));
-    sleep(Duration::from_millis(400));
+    let mut child = spawn(command("m", "--checkpoint c --checkpoint-every 0.1"));
+    let (began, file) = (Instant::now(), bench.path("c/checkpoint.safetensors"));
+    while !written(&file) && began.elapsed() < Duration::from_secs(30) {
+        sleep(Duration::from_millis(5)); // from its first checkpoint on, a fit listens
+    }
     assert!(child.try_wait().unwrap().is_none(), "the fit is too fast for this test");
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(sent.success());
@@ -129,7 +131,7 @@ fn ctrl_c_keeps_the_work_and_says_how_to_go_on() {
 fn ctrl_c_without_a_checkpoint_says_that_nothing_is_kept() {
     let bench = bench(100_000);
     let child = spawn(bench.command("fit train.csv --label label --model m --config tiny.toml"));
-    sleep(Duration::from_millis(300));
+    sleep(Duration::from_secs(1));
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));

@@ -218,6 +218,12 @@ impl<'a> Fitter<'a> {
         self
     }
 
+    /// Chooses the device; the certificate's double precision stays on the CPU.
+    pub fn place(mut self, place: Place) -> Self {
+        self.place = place;
+        self
+    }
+
     /// Writes checkpoints, and resumes from one if asked to.
     pub fn checkpoints(mut self, checkpoints: Checkpoints) -> Self {
         self.checkpoints = Some(checkpoints);

@@ -6,7 +6,7 @@
 use std::{ops::Range, sync::Arc};
 
 use burn::tensor::Tensor;
-use flowgmm_kernels::Chain;
+use flowgmm_kernels::{Chain, Memory};
 use semisup::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -58,8 +58,22 @@ pub enum Engine {
     /// The fused kernel where it applies (CPU, single precision), composed operations elsewhere.
     #[default]
     Fused,
+    /// The same, but the backward pass recomputes hidden values from the inverse instead of storing them: memory
+    /// independent of the depth, for two more evaluations of each network.
+    LowMemory,
     /// Composed Burn operations everywhere: the oracle, and the path of other devices.
     Composed,
+}
+
+impl Engine {
+    /// What the kernel keeps for its backward pass; `None` where the kernel is not used.
+    pub(crate) fn memory(self) -> Option<Memory> {
+        match self {
+            Self::Fused => Some(Memory::Stored),
+            Self::LowMemory => Some(Memory::Recomputed),
+            Self::Composed => None,
+        }
+    }
 }
 
 /// A stretch of layers that runs as one.
@@ -134,9 +148,9 @@ impl Flow {
 
     fn run_forward(&self, run: &Run, x: Tensor<2>) -> Mapped {
         let layers = &self.layers[run.layers.clone()];
-        if let (Some(chain), Engine::Fused) = (&run.chain, self.engine) {
+        if let (Some(chain), Some(memory)) = (&run.chain, self.engine.memory()) {
             let thetas: Vec<&Theta> = layers.iter().flat_map(|layer| layer.thetas()).collect();
-            if let Some(mapped) = fused::forward(chain, &thetas, &x) {
+            if let Some(mapped) = fused::forward(chain, memory, &thetas, &x) {
                 return mapped;
             }
         }
@@ -145,7 +159,7 @@ impl Flow {
 
     fn run_inverse(&self, run: &Run, z: Tensor<2>) -> Tensor<2> {
         let layers = &self.layers[run.layers.clone()];
-        if let (Some(chain), Engine::Fused) = (&run.chain, self.engine) {
+        if let (Some(chain), Some(_)) = (&run.chain, self.engine.memory()) {
             let thetas: Vec<&Theta> = layers.iter().flat_map(|layer| layer.thetas()).collect();
             if let Some(x) = fused::inverse(chain, &thetas, &z) {
                 return x;

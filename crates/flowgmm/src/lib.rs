@@ -10,6 +10,7 @@ pub mod bijection;
 mod certificate;
 mod checkpoint;
 mod container;
+mod device;
 mod em;
 mod error;
 mod fit;
@@ -28,6 +29,7 @@ pub mod train;
 pub use bijection::Bijection;
 pub use certificate::{Certificate, certify, jacobian, log_abs_det};
 pub use checkpoint::{Checkpoints, Resume};
+pub use device::DeviceName;
 pub use em::{Em, MixtureStep, estimate};
 pub use error::{Error, Result};
 pub use fit::{

@@ -249,7 +249,7 @@ impl Mixture {
 
     /// log N(z; mu_c, Sigma_c), `[n, C]`.
     fn log_components(&self, z: Tensor<2>) -> Tensor<2> {
-        if self.engine == Engine::Fused
+        if self.engine != Engine::Composed
             && let Some(found) = fused::log_densities(&z, self.means.value(), self.log_sigma.value())
         {
             return found;

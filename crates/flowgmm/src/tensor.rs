@@ -6,12 +6,14 @@
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 use ndarray::{Array2, ArrayView2};
 
+use crate::{Result, device, device::DeviceName};
+
 /// Where a model lives and in which precision it computes.
 #[derive(Clone, Debug)]
 pub struct Place {
     /// The Burn device.
     pub device: Device,
-    /// `F32` for work, `F64` for oracles and certificates.
+    /// `F32` for work, `F64` for oracles and certificates, which only the CPU computes.
     pub dtype: DType,
 }
 
@@ -21,9 +23,19 @@ impl Place {
         Self { device: Device::flex(), dtype: DType::F32 }
     }
 
+    /// The device of this name in single precision, or an error that says what it takes to have it.
+    pub fn on(name: &DeviceName) -> Result<Self> {
+        Ok(Self { device: device::open(name)?, dtype: DType::F32 })
+    }
+
     /// The CPU in double precision: what tests and certificates use.
     pub fn cpu_f64() -> Self {
         Self { device: Device::flex(), dtype: DType::F64 }
+    }
+
+    /// What the hardware calls itself: `cpu`, or the GPU's own name.
+    pub fn describe(&self) -> String {
+        device::model_name(&self.device).unwrap_or_else(|| "cpu".into())
     }
 
     /// The place a tensor is in.
@@ -75,7 +87,7 @@ impl Place {
 
 /// All values of a tensor as doubles, row-major.
 pub fn to_vec<const D: usize>(tensor: &Tensor<D>) -> Vec<f64> {
-    tensor.clone().without_autodiff().try_into_vec_as::<f64>().expect("CPU memory can be read")
+    tensor.clone().without_autodiff().try_into_vec_as::<f64>().expect("a device that works can be read")
 }
 
 /// A matrix as an array.

@@ -149,7 +149,9 @@ fn check_resume(name: &str, config: &FitConfig) {
             assert!(interruptions >= 4, "{name}: {interruptions} interruptions");
             assert_eq!(parameters(&straight), parameters(&pieced), "{name}");
             assert_eq!(straight.history(), pieced.history(), "{name}");
-            assert_eq!(straight.provenance(), pieced.provenance(), "{name}");
+            // As text: a wild run may have NaN in its certificate, and NaN is not equal to itself.
+            let text = |model: &flowgmm::Model| format!("{:?}", model.provenance());
+            assert_eq!(text(&straight), text(&pieced), "{name}");
         }
         // A run that diverges does so at the same step for the same reason.
         (Err(straight), Err(pieced)) => assert_eq!(straight.to_string(), pieced.to_string(), "{name}"),

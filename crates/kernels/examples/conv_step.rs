@@ -18,7 +18,8 @@ fn main() {
         .expect("the first to build it");
     let workspace = Workspace::default();
     let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(0);
-    let mut draw = |n: usize, scale: f32| -> Vec<f32> { (0..n).map(|_| scale * rng.random_range(-1.0..1.0)).collect() };
+    let mut draw =
+        |n: usize, scale: f32| -> Vec<f32> { (0..n).map(|_| scale * rng.random_range(-1.0..1.0)).collect() };
     let layer = PreActConv::new(CHANNELS, CHANNELS, KernelSize::Three, &workspace);
     let weights: Vec<Vec<f32>> = (0..LAYERS).map(|_| draw(layer.conv().n_weights(), 1.0 / 24.0)).collect();
     let (gamma, beta) = (vec![1.0; CHANNELS], vec![0.0; CHANNELS]);
@@ -53,7 +54,8 @@ fn main() {
     let both: Vec<f64> = forward.iter().zip(&backward).map(|(a, b)| a + b).collect();
     // A multiply-add is two; each layer has three passes.
     let flops = 3.0 * 2.0 * (LAYERS * SHAPE.len() * CHANNELS * 9) as f64;
-    for (name, times, share) in [("forward", forward, 1.0 / 3.0), ("backward", backward, 2.0 / 3.0), ("both", both, 1.0)]
+    for (name, times, share) in
+        [("forward", forward, 1.0 / 3.0), ("backward", backward, 2.0 / 3.0), ("both", both, 1.0)]
     {
         let (median, best) = summary(times);
         println!(

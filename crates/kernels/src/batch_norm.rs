@@ -149,7 +149,11 @@ impl Norm {
     pub(crate) fn new(gamma: &[f32], beta: &[f32], moments: &Moments) -> Self {
         let channels = gamma.len();
         assert_eq!(beta.len(), channels, "length of beta, as of gamma");
-        assert_eq!((moments.mean.len(), moments.variance.len()), (channels, channels), "moments, one per channel");
+        assert_eq!(
+            (moments.mean.len(), moments.variance.len()),
+            (channels, channels),
+            "moments, one per channel"
+        );
         let rstd: Vec<f64> = moments.variance.iter().map(|&v| 1.0 / (v as f64 + EPSILON).sqrt()).collect();
         let scale = |c: usize| gamma[c] as f64 * rstd[c];
         let affine = |block| Affine {

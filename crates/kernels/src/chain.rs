@@ -22,8 +22,20 @@ pub struct Chain {
 pub struct Tape {
     pub(crate) n: usize,
     pub(crate) panels: Vec<Panel>,
-    /// Per panel, the tapes of all couplings one after the other.
+    /// Per panel, the tapes of all couplings one after the other, or z alone.
     pub(crate) buffers: Vec<Buffer>,
+    pub(crate) memory: Memory,
+}
+
+/// What a forward pass keeps for its backward pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Memory {
+    /// Every coupling's hidden values: O(rows x width x depth).
+    #[default]
+    Stored,
+    /// z alone: the backward pass recomputes each coupling from its output, because it inverts. O(rows x dim),
+    /// whatever the depth, for two more evaluations of each network.
+    Recomputed,
 }
 
 impl Chain {
@@ -50,10 +62,27 @@ impl Chain {
     /// # Panics
     /// When a slice does not have the length its shape asks for.
     pub fn forward(&self, thetas: &[&[f32]], x: &[f32], n: usize) -> (Vec<f32>, Tape) {
+        self.forward_keeping(Memory::Stored, thetas, x, n)
+    }
+
+    /// [`Chain::forward`] with a choice of what is kept.
+    ///
+    /// # Panics
+    /// When a slice does not have the length its shape asks for.
+    pub fn forward_keeping(
+        &self,
+        memory: Memory,
+        thetas: &[&[f32]],
+        x: &[f32],
+        n: usize,
+    ) -> (Vec<f32>, Tape) {
+        if memory == Memory::Recomputed {
+            return self.forward_keeping_z(thetas, x, n);
+        }
         self.check(thetas, x.len(), n, self.dim);
         let panels = panels(n);
         let buffers: Vec<Buffer> = panels.iter().map(|p| self.pool.take(self.tape_len(p.lanes))).collect();
-        let mut tape = Tape { n, panels, buffers };
+        let mut tape = Tape { n, panels, buffers, memory };
         let mut out = vec![0.0; n * (self.dim + 1)];
         let mut tasks = split(&tape.panels, x, self.dim, &mut out, self.dim + 1);
         let mut tapes = tape.buffers.as_mut_slice();
@@ -73,6 +102,19 @@ impl Chain {
         });
         drop(tasks);
         (out, tape)
+    }
+
+    fn forward_keeping_z(&self, thetas: &[&[f32]], x: &[f32], n: usize) -> (Vec<f32>, Tape) {
+        let out = self.forward_only(thetas, x, n);
+        let panels = panels(n);
+        let buffers = panels.iter().map(|panel| {
+            let mut state = self.pool.take((self.dim + 1) * panel.lanes); // [dim + 1, lanes]
+            let rows = &out[panel.first * (self.dim + 1)..][..panel.rows * (self.dim + 1)];
+            panel.load_repeating(rows, self.dim + 1, &mut state);
+            state
+        });
+        let buffers = buffers.collect();
+        (out, Tape { n, panels, buffers, memory: Memory::Recomputed })
     }
 
     /// [`Chain::forward`] without a tape: same bits, memory for one panel per thread.

@@ -94,7 +94,10 @@ impl Conv {
     /// # Panics
     /// Unless there is at least one channel on both sides.
     pub fn new(in_channels: usize, out_channels: usize, kernel: KernelSize, workspace: &Workspace) -> Self {
-        assert!(in_channels > 0 && out_channels > 0, "a convolution needs channels: {in_channels} -> {out_channels}");
+        assert!(
+            in_channels > 0 && out_channels > 0,
+            "a convolution needs channels: {in_channels} -> {out_channels}"
+        );
         Self { in_channels, out_channels, kernel, workspace: workspace.clone() }
     }
 
@@ -140,7 +143,9 @@ impl Conv {
     /// When a shape does not fit.
     pub fn weight_gradient(&self, x: &Activations, gy: &Activations) -> Vec<f32> {
         self.check(None, Some(x), Some(gy));
-        passes::backward(self, Some(Source { x, norm: None }), None, gy).weights.expect("asked for by giving x")
+        passes::backward(self, Some(Source { x, norm: None }), None, gy)
+            .weights
+            .expect("asked for by giving x")
     }
 
     /// The gradient of the bias `[out]`.
@@ -179,6 +184,53 @@ impl Conv {
         assert!(y.is_none_or(|y| y.shape().channels == self.out_channels), "channels of y for {self:?}");
         if let (Some(x), Some(y)) = (x, y) {
             assert_eq!(x.shape().with_channels(0), y.shape().with_channels(0), "x and y: images of one size");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::{FORCED, levels};
+
+    /// All levels against the widest, on shapes small enough to stay on this thread. They differ by rounding:
+    /// Winograd's error is below 1e-5 of the largest number.
+    #[test]
+    fn every_level_computes_the_same() {
+        let number = |i: usize| ((i * 2_654_435_761) % 1000) as f32 / 500.0 - 1.0;
+        let numbers = |len: usize, seed: usize| -> Vec<f32> { (0..len).map(|i| number(i + seed)).collect() };
+        let workspace = Workspace::default();
+        for (kernel, channels, out) in
+            [(KernelSize::Three, 17, 33), (KernelSize::One, 17, 33), (KernelSize::Three, 3, 80)]
+        {
+            let layer = PreActConv::new(channels, out, kernel, &workspace);
+            let shape = Shape { n: 2, channels, height: 5, width: 9 };
+            let (gamma, beta, weights) =
+                (numbers(channels, 1), numbers(channels, 2), numbers(layer.conv().n_weights(), 3));
+            let params = PreActParams { gamma: &gamma, beta: &beta, weights: &weights };
+            let x_values = numbers(shape.len(), 4);
+            let gy_shape = Shape { channels: out, ..shape };
+            let gy_values = numbers(gy_shape.len(), 5);
+            let mut widest: Option<[Vec<f32>; 6]> = None;
+            for level in levels() {
+                FORCED.set(Some(level));
+                let x = Activations::from_nchw(&workspace, shape, &x_values);
+                let gy = Activations::from_nchw(&workspace, gy_shape, &gy_values);
+                let y = layer.forward(params, &x, Some(&gy)).to_nchw();
+                let g = layer.backward(params, &x, &gy, None);
+                let relu = layer.conv().forward_relu(&weights, None, &x).to_nchw();
+                let got = [y, relu, g.x.to_nchw(), g.gamma, g.beta, g.weights];
+                for (want, got) in widest.iter().flatten().zip(&got) {
+                    let scale = want.iter().fold(0.0f32, |m, x| m.max(x.abs()));
+                    let close = |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-5 * scale;
+                    assert!(
+                        want.len() == got.len() && want.iter().zip(got).all(close),
+                        "{level:?} {kernel:?}"
+                    );
+                }
+                widest.get_or_insert(got);
+            }
+            FORCED.set(None);
         }
     }
 }

@@ -10,7 +10,7 @@
 //!
 //! The choice compares what each would move through memory, from shapes alone.
 
-use crate::chain::{Chain, Rows, Tape, split};
+use crate::chain::{Chain, Memory, Rows, Tape, split};
 use crate::coupling::{Coupling, InputGradient, Layer};
 use crate::panel::chunks;
 use crate::pool::{Buffer, Pool};
@@ -65,7 +65,11 @@ impl Chain {
             .map(|rows| {
                 let (own, rest) = tapes.split_at(rows.len());
                 tapes = rest;
-                Chunk { rows, tapes: own, signals: Vec::new(), thetas: Vec::new() }
+                let tapes = match tape.memory {
+                    Memory::Stored => Tapes::Stored(own),
+                    Memory::Recomputed => Tapes::Recomputed { z: own, tapes: Vec::new() },
+                };
+                Chunk { rows, tapes, signals: Vec::new(), thetas: Vec::new() }
             })
             .collect();
         let weights_t = self.transposed_weights(thetas, tape.n);
@@ -96,6 +100,9 @@ impl Chain {
     }
 
     fn order(&self, tape: &Tape) -> Order {
+        if tape.memory == Memory::Recomputed {
+            return Order::PerChunk; // only one coupling's tape exists at a time
+        }
         let n_params: usize = self.couplings.iter().map(Coupling::n_params).sum();
         let n_signals: usize = self.couplings.iter().map(Coupling::n_outputs).sum();
         match (n_params * chunks(tape.panels.len()).len()).cmp(&(tape.n * n_signals)) {
@@ -143,12 +150,14 @@ impl Chain {
             chunk.thetas = self.couplings.iter().map(|c| vec![0.0; c.n_params()]).collect();
         }
         let mut scratch = self.pool.take(self.widest(|c| c.scratch_len(4)));
+        let mut states = self.begin_recomputing(chunk);
         for (i, coupling) in self.couplings.iter().enumerate().rev() {
+            self.recompute(coupling, thetas[i], chunk, &mut states, &mut scratch);
             let wanted = if i > 0 { InputGradient::Wanted } else { wanted };
             for (p, (panel, ..)) in chunk.rows.iter().enumerate() {
                 let lanes = panel.lanes;
                 let (grad, grad_log_det) = grads[p].split_at_mut(self.dim * lanes);
-                let tape = &chunk.tapes[p][self.tape_at(i, lanes)..][..coupling.tape_len(lanes)];
+                let tape = &chunk.tapes.of(self, p, i, lanes)[..coupling.tape_len(lanes)];
                 let at = self.signals_at(order, i, lanes);
                 let signals = &mut chunk.signals[p][at..][..coupling.signals_len(lanes)];
                 let w_t = flat(&weights_t[i]);
@@ -180,13 +189,48 @@ impl Chain {
 
     /// The panels of a chunk as coupling `i` sees them.
     fn views<'a>(&self, chunk: &'a Chunk, i: usize, order: Order) -> impl Iterator<Item = View<'a>> {
-        let panels = chunk.rows.iter().zip(chunk.tapes).zip(&chunk.signals);
-        panels.map(move |(((panel, ..), tape), signals)| {
+        let panels = chunk.rows.iter().zip(&chunk.signals).enumerate();
+        panels.map(move |(p, ((panel, ..), signals))| {
             let lanes = panel.lanes;
             let signals =
                 &signals[self.signals_at(order, i, lanes)..][..self.couplings[i].signals_len(lanes)];
-            View { lanes, tape: &tape[self.tape_at(i, lanes)..], signals }
+            View { lanes, tape: chunk.tapes.of(self, p, i, lanes), signals }
         })
+    }
+
+    /// Room for one coupling's tape per panel, and the panels' z to walk back from; nothing if tapes are stored.
+    fn begin_recomputing(&self, chunk: &mut Chunk) -> Vec<Buffer> {
+        let Tapes::Recomputed { z, tapes } = &mut chunk.tapes else { return Vec::new() };
+        *tapes = (chunk.rows.iter())
+            .map(|(panel, ..)| self.pool.take(self.widest(|c| c.tape_len(panel.lanes))))
+            .collect();
+        let copies = z.iter().zip(&chunk.rows).map(|(z, (panel, ..))| {
+            let mut state = self.pool.take((self.dim + 1) * panel.lanes);
+            let len = (self.dim + 1) * panel.lanes;
+            state[..len].copy_from_slice(&z[..len]);
+            state
+        });
+        copies.collect()
+    }
+
+    /// Takes the panels' states back through `coupling` and fills its tapes on the way; nothing if they are stored.
+    fn recompute(
+        &self,
+        coupling: &Coupling,
+        theta: &[f32],
+        chunk: &mut Chunk,
+        states: &mut [Buffer],
+        scratch: &mut [Lane],
+    ) {
+        let Tapes::Recomputed { tapes, .. } = &mut chunk.tapes else { return };
+        for (((panel, ..), state), tape) in chunk.rows.iter().zip(states).zip(tapes) {
+            let lanes = panel.lanes;
+            let (values, spare) = state.split_at_mut(self.dim * lanes);
+            coupling.inverse(theta, lanes, values, tape, scratch);
+            let mut image = self.pool.take(self.dim * lanes);
+            image[..self.dim * lanes].copy_from_slice(values);
+            coupling.forward(theta, lanes, &mut image, &mut spare[..lanes], tape, scratch);
+        }
     }
 
     fn tape_at(&self, i: usize, lanes: usize) -> usize {
@@ -209,10 +253,28 @@ enum Order {
 
 /// A chunk's work and what comes of it.
 struct Chunk<'a> {
-    rows: Vec<Rows<'a>>,   // per panel: grad_out [rows, dim + 1], grad_x [rows, dim] or empty
-    tapes: &'a [Buffer],   // per panel
+    rows: Vec<Rows<'a>>, // per panel: grad_out [rows, dim + 1], grad_x [rows, dim] or empty
+    tapes: Tapes<'a>,
     signals: Vec<Buffer>,  // per panel
     thetas: Vec<Vec<f32>>, // PerChunk: this chunk's gradients, per coupling
+}
+
+/// The tapes of a chunk's panels.
+enum Tapes<'a> {
+    /// All couplings' tapes, from the forward pass.
+    Stored(&'a [Buffer]),
+    /// The tapes of the coupling at hand, made from the state behind it.
+    Recomputed { z: &'a [Buffer], tapes: Vec<Buffer> },
+}
+
+impl Tapes<'_> {
+    /// From the beginning of coupling `i`'s tape of panel `p`.
+    fn of(&self, chain: &Chain, p: usize, i: usize, lanes: usize) -> &[Lane] {
+        match self {
+            Self::Stored(tapes) => &tapes[p][chain.tape_at(i, lanes)..],
+            Self::Recomputed { tapes, .. } => &tapes[p],
+        }
+    }
 }
 
 /// One panel as one coupling sees it.

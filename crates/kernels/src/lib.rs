@@ -64,7 +64,7 @@ mod transpose;
 mod weights;
 
 pub use adam::{AdamState, AdamStep, adam, sum_of_squares};
-pub use chain::{Chain, Tape};
+pub use chain::{Chain, Memory, Tape};
 pub use coupling::{Coupling, Form};
 pub use gradients::Gradients;
 pub use mixture::{GaussianGradients, Gaussians, log_sum_exp};

@@ -1,6 +1,6 @@
 //! The kernels against the plain f64 twin, over odd shapes; and the laws every chain must obey.
 
-use flowgmm_kernels::{Chain, Coupling, Form, reference};
+use flowgmm_kernels::{Chain, Coupling, Form, Memory, reference};
 use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -100,6 +100,15 @@ fn check_against_reference(case: &Case) {
     let thetas_only = chain.backward_thetas(&thetas, &tape, &case.grad_out);
     assert!(thetas_only.iter().zip(&got.thetas).all(|(a, b)| bits(a) == bits(b)), "backward_thetas");
 
+    // Recomputed from z: the same output, and gradients that differ by the rounding of the way back.
+    let (light, tape) = chain.forward_keeping(Memory::Recomputed, &thetas, &case.x, case.n);
+    assert_eq!(bits(&light), bits(&out), "forward keeping z alone");
+    let got = chain.backward(&thetas, &tape, &case.grad_out);
+    assert_close("grad x, recomputed", &got.x, &want_x, 10.0 * TOLERANCE);
+    for (i, (got, want)) in got.thetas.iter().zip(&want).enumerate() {
+        assert_close(&format!("grad theta {i}, recomputed"), got, want, 10.0 * TOLERANCE);
+    }
+
     let z = values(&out, chain.dim());
     let inverse = chain.inverse(&thetas, &z, case.n);
     assert_close(
@@ -195,7 +204,9 @@ fn thread_counts_change_no_bit() {
                 let (out, tape) = chain.forward(&thetas, &case.x, case.n);
                 let grads = chain.backward(&thetas, &tape, &case.grad_out);
                 let back = chain.inverse(&thetas, &case.x, case.n);
-                [out, grads.thetas.concat(), grads.x, back].map(|v| bits(&v))
+                let (_, light) = chain.forward_keeping(Memory::Recomputed, &thetas, &case.x, case.n);
+                let again = chain.backward(&thetas, &light, &case.grad_out).thetas.concat();
+                [out, grads.thetas.concat(), grads.x, back, again].map(|v| bits(&v))
             })
         };
         let one = run(1);

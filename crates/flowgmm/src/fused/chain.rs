@@ -13,7 +13,7 @@ use burn::{
     },
     tensor::{Tensor, TensorData},
 };
-use flowgmm_kernels::{Chain, Tape};
+use flowgmm_kernels::{Chain, Memory, Tape};
 
 use super::{Plain, Tracked, applies, differentiable, plain, plain_weights, slices, tensor, values};
 use crate::{bijection::Mapped, theta::Theta};
@@ -22,12 +22,17 @@ use crate::{bijection::Mapped, theta::Theta};
 pub(crate) const MAX_COUPLINGS: usize = 16;
 
 /// z and log_det by the kernel, or `None` where only composed operations work.
-pub(crate) fn forward(chain: &Arc<Chain>, thetas: &[&Theta], x: &Tensor<2>) -> Option<Mapped> {
+pub(crate) fn forward(
+    chain: &Arc<Chain>,
+    memory: Memory,
+    thetas: &[&Theta],
+    x: &Tensor<2>,
+) -> Option<Mapped> {
     if !applies(x) {
         return None;
     }
     let out = if x.is_autodiff() || thetas.iter().any(|theta| theta.value().is_autodiff()) {
-        tracked(chain, thetas, x)
+        tracked(chain, memory, thetas, x)
     } else {
         let weights = plain_weights(thetas);
         let rows = plain(x.clone());
@@ -50,13 +55,13 @@ pub(crate) fn inverse(chain: &Arc<Chain>, thetas: &[&Theta], z: &Tensor<2>) -> O
     Some(tensor(x, [n, dim], z))
 }
 
-fn tracked(chain: &Arc<Chain>, thetas: &[&Theta], x: &Tensor<2>) -> Tensor<2> {
+fn tracked(chain: &Arc<Chain>, memory: Memory, thetas: &[&Theta], x: &Tensor<2>) -> Tensor<2> {
     let mut parents: Vec<Tracked> = vec![differentiable(x.clone().autodiff())];
     parents.extend(thetas.iter().map(|theta| differentiable(theta.value().clone().autodiff())));
     macro_rules! by_count {
         ($($n:literal)*) => {
             match parents.len() {
-                $($n => node::<$n>(chain, parents),)*
+                $($n => node::<$n>(chain, memory, parents),)*
                 _ => unreachable!("runs are cut at {MAX_COUPLINGS} couplings"),
             }
         };
@@ -65,7 +70,7 @@ fn tracked(chain: &Arc<Chain>, thetas: &[&Theta], x: &Tensor<2>) -> Tensor<2> {
     Tensor::from_primitive::<Autodiff<Flex>>(out)
 }
 
-fn node<const N: usize>(chain: &Arc<Chain>, parents: Vec<Tracked>) -> Tracked {
+fn node<const N: usize>(chain: &Arc<Chain>, memory: Memory, parents: Vec<Tracked>) -> Tracked {
     let parents: [Tracked; N] = parents.try_into().expect("counted by the caller");
     let guards = parents.each_ref().map(|parent| parent.node());
     let primitives: Vec<Plain> =
@@ -75,7 +80,7 @@ fn node<const N: usize>(chain: &Arc<Chain>, parents: Vec<Tracked>) -> Tracked {
     let rows = |values: Vec<f32>| Plain::from_data(TensorData::new(values, [n, chain.dim() + 1]));
     match ChainBackward::<N>.prepare::<NoCheckpointing>(guards).compute_bound().stateful() {
         OpsKind::Tracked(prepared) => {
-            let (out, tape) = chain.forward(&slices(weights), values(x), n);
+            let (out, tape) = chain.forward_keeping(memory, &slices(weights), values(x), n);
             let saved = Saved { chain: chain.clone(), weights: weights.to_vec(), tape: Arc::new(tape) };
             prepared.finish(saved, rows(out))
         }

@@ -273,7 +273,7 @@ impl<'a> Trainer<'a> {
         };
         state.adam.step(&mut thetas, average, &gradients, norm, rate);
         // The next loss would notice, but after the last step there is none. A sum is finite only if its terms are.
-        let sound = thetas.iter().all(|theta| to_scalar(&theta.clone().sum_dim(0)).is_finite());
+        let sound = Adam::norm(&thetas).is_finite();
         put_trained(&mut state.model, thetas);
         (!sound).then(|| "the weights overflow".to_string())
     }

@@ -10,7 +10,7 @@ use burn::tensor::Tensor;
 use flowgmm_kernels::AdamStep;
 use serde::{Deserialize, Serialize};
 
-use crate::{fused, tensor::to_scalar};
+use crate::{fused, tensor::to_vec};
 
 /// Where weight decay acts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -65,11 +65,14 @@ impl Adam {
 
     /// ||g|| over all gradients.
     pub fn norm(gradients: &[Tensor<1>]) -> f64 {
+        let by_kernel: Option<Vec<f64>> = gradients.iter().map(fused::sum_of_squares).collect();
+        // Elsewhere one read for all vectors: a GPU answers any question slowly.
+        let squares = by_kernel.unwrap_or_else(|| {
+            let squares = gradients.iter().map(|g| g.clone().square().sum_dim(0)).collect();
+            to_vec(&Tensor::cat(squares, 0))
+        });
         // Summed in f64 and in order: the same bits at any number of threads.
-        let square = |g: &Tensor<1>| {
-            fused::sum_of_squares(g).unwrap_or_else(|| to_scalar(&g.clone().square().sum_dim(0)))
-        };
-        gradients.iter().map(square).sum::<f64>().sqrt()
+        squares.iter().sum::<f64>().sqrt()
     }
 
     /// One update of `thetas`, and of their moving average if there is one; `norm` is [`Adam::norm`] of `gradients`.

@@ -119,13 +119,14 @@ impl Activations {
     pub fn write_nchw(&self, values: &mut [f32]) {
         assert_eq!(values.len(), self.shape.len(), "length of {:?}", self.shape);
         let (plane, blocks) = (self.shape.plane(), self.shape.blocks());
-        values.par_chunks_mut(self.shape.channels * plane).zip(self.lanes.par_chunks(blocks * plane)).for_each(
-            |(values, image)| {
+        values
+            .par_chunks_mut(self.shape.channels * plane)
+            .zip(self.lanes.par_chunks(blocks * plane))
+            .for_each(|(values, image)| {
                 for (values, block) in values.chunks_mut(16 * plane).zip(image.chunks_exact(plane)) {
                     transpose_flat(flat(block), 16, plane, values.len() / plane, values, plane);
                 }
-            },
-        );
+            });
     }
 
     /// The shape, channels not rounded up.

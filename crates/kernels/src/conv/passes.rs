@@ -8,13 +8,15 @@
 use super::activations::{Activations, Shape};
 use super::product::{Outer, Rows, Scalars, Strides, pieces};
 use super::winograd::{
-    AdjointRow, FREQUENCIES, GatherTaps, Gradient, Input, OutputRow, Place, SpreadRow, SpreadTaps, row_scratch,
+    AdjointRow, FREQUENCIES, GatherTaps, Gradient, Input, OutputRow, Place, SpreadRow, SpreadTaps,
+    row_scratch,
 };
 use super::{Conv, KernelSize};
 use crate::batch_norm::{GateSums, Moments, Norm, NormRelu, Part, gate, lane, part};
 use crate::pool::Buffer;
 use crate::simd::{Kernel, Lane, Lanes, ZERO, dispatch, flat};
 use rayon::prelude::*;
+use std::marker::PhantomData;
 use std::ops::Range;
 
 /// 4x4 tiles of a group at most, unless one row of an image has more.
@@ -88,7 +90,12 @@ fn stride(tiles: usize, blocks: usize) -> usize {
     (tiles * blocks) | 1
 }
 
-fn for_each<T: Send, R: Send>(conv: &Conv, shape: Shape, tasks: Vec<T>, run: impl Fn(T) -> R + Sync + Send) -> Vec<R> {
+fn for_each<T: Send, R: Send>(
+    conv: &Conv,
+    shape: Shape,
+    tasks: Vec<T>,
+    run: impl Fn(T) -> R + Sync + Send,
+) -> Vec<R> {
     let work = shape.n * shape.plane() * conv.in_channels * conv.out_channels * conv.kernel.taps();
     if work < PARALLEL_WORK || tasks.len() < 2 || rayon::current_num_threads() < 2 {
         tasks.into_iter().map(run).collect()
@@ -105,7 +112,13 @@ pub(crate) enum Extra {
     Moments,
 }
 
-pub(crate) fn forward(conv: &Conv, source: Source, w: &[f32], epilogue: Epilogue, extra: Extra) -> Activations {
+pub(crate) fn forward(
+    conv: &Conv,
+    source: Source,
+    w: &[f32],
+    epilogue: Epilogue,
+    extra: Extra,
+) -> Activations {
     let shape = source.x.shape();
     let out = shape.with_channels(conv.out_channels);
     let mut y = Activations::uninitialised(&conv.workspace, out);
@@ -144,7 +157,8 @@ pub(crate) fn forward(conv: &Conv, source: Source, w: &[f32], epilogue: Epilogue
     match extra {
         Extra::Nothing => y,
         Extra::Moments => {
-            let parts = parts.iter().flat_map(|p| p.iter().enumerate().map(|(i, part)| (i % out.blocks(), part)));
+            let parts =
+                parts.iter().flat_map(|p| p.iter().enumerate().map(|(i, part)| (i % out.blocks(), part)));
             y.with_moments(Moments::combine(out, parts))
         }
     }
@@ -158,12 +172,22 @@ impl Epilogue<'_> {
 
 /// Weights as the products of the forward pass read them: `[36 or 1, in, out blocks]`.
 fn forward_weights(conv: &Conv, w: &[f32]) -> Buffer {
-    weights(conv, w, (conv.kernel.taps(), conv.in_channels), (conv.in_channels * conv.kernel.taps(), conv.out_channels))
+    weights(
+        conv,
+        w,
+        (conv.kernel.taps(), conv.in_channels),
+        (conv.in_channels * conv.kernel.taps(), conv.out_channels),
+    )
 }
 
 /// Weights as the products of the input gradient read them: `[36 or 1, out, in blocks]`.
 fn backward_weights(conv: &Conv, w: &[f32]) -> Buffer {
-    weights(conv, w, (conv.in_channels * conv.kernel.taps(), conv.out_channels), (conv.kernel.taps(), conv.in_channels))
+    weights(
+        conv,
+        w,
+        (conv.in_channels * conv.kernel.taps(), conv.out_channels),
+        (conv.kernel.taps(), conv.in_channels),
+    )
 }
 
 /// `[36 or 1, steps, lanes]` from the strides and extents of the two channel indices.
@@ -224,7 +248,9 @@ fn forward_three(
                 width,
                 to: &mut band[(rows.start - group.rows.start) * width..][..rows.len() * width],
                 bias,
-                residual: epilogue.residual.map(|r| &r.plane(image, block)[rows.start * width..rows.end * width]),
+                residual: epilogue
+                    .residual
+                    .map(|r| &r.plane(image, block)[rows.start * width..rows.end * width]),
                 relu: epilogue.relu,
             });
         });
@@ -244,7 +270,7 @@ fn spread_source(source: Source, group: &Group, v: &mut [Lane], stride: usize, s
                 scratch,
                 to: v,
                 place: Place { stride, first: tile * shape.blocks() + block, step: shape.blocks() },
-                transform: Input,
+                transform: PhantomData::<Input>,
             });
         });
     }
@@ -263,7 +289,7 @@ fn spread_gradient(gy: &Activations, group: &Group, m: &mut [Lane], stride: usiz
                 scratch,
                 to: m,
                 place: Place { stride, first: tile * shape.blocks() + block, step: shape.blocks() },
-                transform: Gradient,
+                transform: PhantomData::<Gradient>,
             });
         });
     }
@@ -370,7 +396,8 @@ pub(crate) fn backward(conv: &Conv, source: Option<Source>, w: Option<&[f32]>, g
     let tasks: Vec<Chunk> = chunks
         .into_iter()
         .map(|(first, images)| {
-            let (head, tail) = std::mem::take(&mut rest).split_at_mut(if ut.is_some() { images * image } else { 0 });
+            let (head, tail) =
+                std::mem::take(&mut rest).split_at_mut(if ut.is_some() { images * image } else { 0 });
             rest = tail;
             let gu = source.map(|_| conv.workspace.0.take(gu_len));
             Chunk { images: first..first + images, gx: head, gu, sums: GateSums::new(shape.blocks()) }
@@ -447,7 +474,13 @@ impl Kernel for AddTo<'_> {
     }
 }
 
-fn backward_three(conv: &Conv, source: Option<Source>, ut: Option<&[Lane]>, gy: &Activations, chunk: &mut Chunk) {
+fn backward_three(
+    conv: &Conv,
+    source: Option<Source>,
+    ut: Option<&[Lane]>,
+    gy: &Activations,
+    chunk: &mut Chunk,
+) {
     let shape = gy.shape().with_channels(conv.in_channels);
     let (blocks, lanes, width) = (shape.blocks(), gy.shape().blocks(), shape.width);
     let groups = groups(shape, chunk.images.clone());
@@ -531,7 +564,13 @@ fn gate_group(source: Option<Source>, group: &Group, block: usize, chunk: &mut C
     }
 }
 
-fn backward_one(conv: &Conv, source: Option<Source>, ut: Option<&[Lane]>, gy: &Activations, chunk: &mut Chunk) {
+fn backward_one(
+    conv: &Conv,
+    source: Option<Source>,
+    ut: Option<&[Lane]>,
+    gy: &Activations,
+    chunk: &mut Chunk,
+) {
     let shape = gy.shape().with_channels(conv.in_channels);
     let (blocks, lanes, plane) = (shape.blocks(), gy.shape().blocks(), shape.plane());
     let mut a = conv.workspace.0.take(blocks * plane);

@@ -60,7 +60,12 @@ impl PreActConv {
     ///
     /// # Panics
     /// When a shape does not fit.
-    pub fn forward(&self, params: PreActParams, x: &Activations, residual: Option<&Activations>) -> Activations {
+    pub fn forward(
+        &self,
+        params: PreActParams,
+        x: &Activations,
+        residual: Option<&Activations>,
+    ) -> Activations {
         self.run(params, x, x.moments(), residual, Extra::Moments)
     }
 

@@ -39,8 +39,8 @@ pub(crate) struct Rows<'a> {
     pub rows: usize,
     pub steps: usize,
     pub lanes: usize,
-    pub a: Scalars<'a>,  // (rows, steps)
-    pub b: &'a [Lane],   // [steps, lanes]
+    pub a: Scalars<'a>, // (rows, steps)
+    pub b: &'a [Lane],  // [steps, lanes]
     pub c: &'a mut [Lane],
     pub c_strides: Strides,
 }
@@ -50,8 +50,8 @@ pub(crate) struct Outer<'a> {
     pub rows: usize,
     pub width: usize,
     pub lanes: usize,
-    pub a: Scalars<'a>,    // (rows, width)
-    pub b: &'a [Lane],     // (rows, lanes)
+    pub a: Scalars<'a>, // (rows, width)
+    pub b: &'a [Lane],  // (rows, lanes)
     pub b_strides: Strides,
     pub c: &'a mut [Lane], // [width, lanes]
 }
@@ -208,9 +208,10 @@ mod tests {
     /// absolute value: 1e-5 is generous.
     #[test]
     fn products_agree_with_loops_on_every_level() {
-        for (rows, width, m) in
-            [1, 2, 3, 4, 5, 6, 13].into_iter().flat_map(|r| [1, 16, 17, 40].map(|w| (r, w)))
-                .flat_map(|(r, w)| (1..=5).map(move |m| (r, w, m)))
+        for (rows, width, m) in [1usize, 2, 3, 4, 5, 6, 13]
+            .into_iter()
+            .flat_map(|r| [1usize, 16, 17, 40].map(|w| (r, w)))
+            .flat_map(|(r, w)| (1..=5).map(move |m| (r, w, m)))
         {
             let blocks = width.div_ceil(16);
             // Scalars in planes of `rows` lanes, as a 1x1 convolution reads them.
@@ -230,12 +231,18 @@ mod tests {
                     for l in 0..16 {
                         for r in 0..rows {
                             let want: f32 = (0..width).map(|k| at(r, k) * b[k * m + v].0[l]).sum();
-                            assert!((c[v * rows + r].0[l] - want).abs() < 1e-5, "{level:?} {rows} {width} {m}");
+                            assert!(
+                                (c[v * rows + r].0[l] - want).abs() < 1e-5,
+                                "{level:?} {rows} {width} {m}"
+                            );
                         }
                         for i in 0..width {
                             let sum: f32 = (0..rows).map(|r| at(r, i) * b_rows[r * m + v].0[l]).sum();
                             let want = start[i * m + v].0[l] + sum;
-                            assert!((outer[i * m + v].0[l] - want).abs() < 1e-5, "{level:?} {rows} {width} {m}");
+                            assert!(
+                                (outer[i * m + v].0[l] - want).abs() < 1e-5,
+                                "{level:?} {rows} {width} {m}"
+                            );
                         }
                     }
                 }

@@ -4,8 +4,8 @@
 
 use super::{EPSILON, Shape};
 
-/// Calls `visit(image, o, i, tap, at_y, at_x)` for every product in the sum of a `k` x `k` convolution: indices
-/// into `y`'s and `x`'s arrays.
+/// Calls `visit` with the indices into `y`, `w` and `x` of every product in the sums of a `k` x `k`
+/// convolution.
 fn products(shape: Shape, out: usize, k: usize, mut visit: impl FnMut(usize, usize, usize)) {
     let Shape { n, channels, height, width } = shape;
     let pad = k as isize / 2;
@@ -42,7 +42,14 @@ pub fn forward(shape: Shape, out: usize, k: usize, w: &[f64], x: &[f64]) -> Vec<
 }
 
 /// The gradients of `x` and `w` from `gy`.
-pub fn backward(shape: Shape, out: usize, k: usize, w: &[f64], x: &[f64], gy: &[f64]) -> (Vec<f64>, Vec<f64>) {
+pub fn backward(
+    shape: Shape,
+    out: usize,
+    k: usize,
+    w: &[f64],
+    x: &[f64],
+    gy: &[f64],
+) -> (Vec<f64>, Vec<f64>) {
     let (mut gx, mut gw) = (vec![0.0; x.len()], vec![0.0; w.len()]);
     products(shape, out, k, |at_y, at_w, at_x| {
         gx[at_x] += w[at_w] * gy[at_y];

@@ -31,6 +31,7 @@
 
 use crate::batch_norm::Affine;
 use crate::simd::{Kernel, Lane, Lanes, ZERO};
+use std::marker::PhantomData;
 
 /// Frequencies: products per tile and pair of channels.
 pub(crate) const FREQUENCIES: usize = 36;
@@ -195,7 +196,7 @@ pub(crate) struct SpreadRow<'a, S, const N: usize> {
     pub scratch: &'a mut [Lane], // at least row_scratch(width)
     pub to: &'a mut [Lane],
     pub place: Place,
-    pub transform: S,
+    pub transform: PhantomData<S>,
 }
 
 /// Lanes of scratch that a row of `width` pixels needs.
@@ -487,8 +488,8 @@ impl Kernel for SpreadTaps<'_> {
 
 /// `gw = G^T gu G`.
 pub(crate) struct GatherTaps<'a> {
-    pub gu: &'a [Lane],     // [36, in, ceil(out / 16)]
-    pub gw: &'a mut [f32],  // [out, in, 3, 3]
+    pub gu: &'a [Lane],    // [36, in, ceil(out / 16)]
+    pub gw: &'a mut [f32], // [out, in, 3, 3]
     pub in_channels: usize,
     pub out_channels: usize,
 }
