@@ -1,6 +1,7 @@
 //! Times the workloads of the peers' benchmark through the public API; prints one JSON line per workload.
 //!
-//!     cargo run --release --example speed -- [W1 W2-200 W2-2000 W4a W4b]
+//!     cargo run --release --example speed -- [W1 W2-200 W2-2000 W3 W4a W4b]
+//!     cargo run --release --example speed -- --scaling
 //!
 //! A training step is forward, loss, backward and Adam. W1: 2000 rows, dim 21, hidden 256, 7 couplings, 2 classes;
 //! W2: 200 or 2000 rows, dim 768, hidden 512, 7 couplings, 4 classes; W4a and W4b score 100k and 20k rows of W1's and
@@ -29,13 +30,16 @@ fn main() {
     if works.is_empty() {
         works = ["W1", "W2-200", "W2-2000", "W4a", "W4b"].map(String::from).to_vec();
     }
+    if works == ["--scaling"] {
+        return scaling(iterations);
+    }
     for work in works {
         let timing = match work.as_str() {
-            "W1" => training(2000, 21, 256, 2, iterations),
-            "W2-200" => training(200, 768, 512, 4, iterations),
-            "W2-2000" => training(2000, 768, 512, 4, iterations),
-            "W4a" => scoring(100_000, 21, 256, 2, iterations),
-            "W4b" => scoring(20_000, 768, 512, 4, iterations),
+            "W1" => training(&TABULAR, iterations),
+            "W2-200" => training(&Shape { rows: 200, ..EMBEDDINGS }, iterations),
+            "W2-2000" => training(&EMBEDDINGS, iterations),
+            "W4a" => scoring(&Shape { rows: 100_000, ..TABULAR }, iterations),
+            "W4b" => scoring(&Shape { rows: 20_000, ..EMBEDDINGS }, iterations),
             other => {
                 eprintln!("{other}: not timed here");
                 continue;
@@ -48,11 +52,23 @@ fn main() {
     }
 }
 
-const DEPTH: usize = 7;
+/// A workload: rows of `dim` columns through `depth` couplings with these hidden layers.
+#[derive(Clone, Copy)]
+struct Shape {
+    rows: usize,
+    dim: usize,
+    hidden: &'static [usize],
+    depth: usize,
+    classes: usize,
+}
 
-fn model(dim: usize, hidden: usize, classes: usize, place: &Place) -> FlowGmm {
+const TABULAR: Shape = Shape { rows: 2000, dim: 21, hidden: &[256], depth: 7, classes: 2 };
+const EMBEDDINGS: Shape = Shape { rows: 2000, dim: 768, hidden: &[512], depth: 7, classes: 4 };
+
+fn model(shape: &Shape, place: &Place) -> FlowGmm {
+    let Shape { dim, hidden, depth, classes, .. } = *shape;
     let rng = &mut semisup::rng(0);
-    let spec = FlowSpec::couplings(dim, DEPTH, &[hidden], Form::ScaleThenShift);
+    let spec = FlowSpec::couplings(dim, depth, hidden, Form::ScaleThenShift);
     let flow = Flow::new(spec, Init::Random, rng, place).expect("a valid flow");
     let none = Array2::zeros((0, dim));
     let means =
@@ -67,16 +83,23 @@ fn model(dim: usize, hidden: usize, classes: usize, place: &Place) -> FlowGmm {
     FlowGmm::new(flow, mixture).expect("one dimension")
 }
 
-fn rows(n: usize, dim: usize, place: &Place) -> Tensor<2> {
+fn rows(shape: &Shape, place: &Place) -> Tensor<2> {
+    let (n, dim) = (shape.rows, shape.dim);
     let rng = &mut semisup::rng(1);
     place.matrix((0..n * dim).map(|_| StandardNormal.sample(rng)).collect(), [n, dim])
 }
 
-fn training(n: usize, dim: usize, hidden: usize, classes: usize, iterations: usize) -> (f64, f64) {
+fn training(shape: &Shape, iterations: usize) -> (f64, f64) {
+    let mut step = training_step(shape);
+    measure(4, iterations, &mut step)
+}
+
+/// One step of training: forward, loss, backward, Adam.
+fn training_step(shape: &Shape) -> impl FnMut() {
     let place = Place::cpu();
-    let (mut model, x) = (model(dim, hidden, classes, &place), rows(n, dim, &place));
+    let (mut model, x) = (model(shape, &place), rows(shape, &place));
     let mut adam = Adam::new(AdamConfig::default(), &trained_values(&model));
-    measure(4, iterations, || {
+    move || {
         let tracked = model.tracked();
         let loss = marginal_nll(&tracked.densities(x.clone())).mean();
         let gradients = gradients(&tracked, &loss);
@@ -85,12 +108,38 @@ fn training(n: usize, dim: usize, hidden: usize, classes: usize, iterations: usi
         let mut thetas = take_trained(&mut model);
         adam.step(&mut thetas, None, &gradients, norm, 1e-3);
         put_trained(&mut model, thetas);
-    })
+    }
 }
 
-fn scoring(n: usize, dim: usize, hidden: usize, classes: usize, iterations: usize) -> (f64, f64) {
-    let place = Place::cpu();
-    let (model, x) = (model(dim, hidden, classes, &place), rows(n, dim, &place));
+/// Step times as rows, depth or the square of the width double, each beside the base in one loop.
+fn scaling(iterations: usize) {
+    let base = Shape { rows: 2000, dim: 32, hidden: &[256, 256], depth: 6, classes: 4 };
+    // 362^2 is twice 256^2
+    let doubled = [
+        ("rows", Shape { rows: 4000, ..base }),
+        ("depth", Shape { depth: 12, ..base }),
+        ("width^2", Shape { hidden: &[362, 362], ..base }),
+    ];
+    println!("| doubled | base ms | doubled ms | ratio |\n|---|---|---|---|");
+    for (name, shape) in doubled {
+        let (mut one, mut other) = (training_step(&base), training_step(&shape));
+        let (mut base_ms, mut doubled_ms) = (Vec::new(), Vec::new());
+        for round in 0..iterations + 4 {
+            let a = time(&mut one);
+            let b = time(&mut other);
+            if round >= 4 {
+                base_ms.push(a);
+                doubled_ms.push(b);
+            }
+        }
+        let (a, b) = (median(base_ms), median(doubled_ms));
+        println!("| {name} | {a:.2} | {b:.2} | {:.2} |", b / a);
+    }
+}
+
+fn scoring(shape: &Shape, iterations: usize) -> (f64, f64) {
+    let (place, n) = (Place::cpu(), shape.rows);
+    let (model, x) = (model(shape, &place), rows(shape, &place));
     measure(1, iterations, || {
         for start in (0..n).step_by(2000) {
             let densities = model.densities(x.clone().narrow(0, start, 2000.min(n - start)));
@@ -105,10 +154,19 @@ fn measure(warm: usize, iterations: usize, mut step: impl FnMut()) -> (f64, f64)
     (0..warm).for_each(|_| step());
     let (mut times, began) = (Vec::new(), Instant::now());
     while times.len() < iterations && (times.len() < 5 || began.elapsed().as_secs_f64() < 30.0) {
-        let start = Instant::now();
-        step();
-        times.push(start.elapsed().as_secs_f64() * 1e3);
+        times.push(time(&mut step));
     }
+    let least = times.iter().copied().fold(f64::INFINITY, f64::min);
+    (median(times), least)
+}
+
+fn time(step: &mut impl FnMut()) -> f64 {
+    let start = Instant::now();
+    step();
+    start.elapsed().as_secs_f64() * 1e3
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
-    (times[times.len() / 2], times[0])
+    times[times.len() / 2]
 }

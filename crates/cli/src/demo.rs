@@ -6,18 +6,14 @@
 mod digits;
 mod figures;
 mod page;
+mod progress;
 mod queue;
 mod toys;
 
-use std::{
-    fs,
-    path::PathBuf,
-    time::{Duration, Instant},
-};
+use std::{fs, path::PathBuf, time::Instant};
 
 use clap::ValueEnum;
-use flowgmm::{FitConfig, FitObserver, Fitter, Model, Stage, train::Control};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use flowgmm::{FitConfig, Fitter, Model};
 use semisup::{Classifier, Labelled, Scores, SemiSupervised, Toy};
 use serde_json::{Value, json};
 
@@ -26,6 +22,8 @@ use crate::{
     exit::{Failure, Result},
     interrupt, output, text,
 };
+
+use progress::{Progress, Watcher};
 
 /// Arguments of `demo`.
 #[derive(clap::Args)]
@@ -211,7 +209,7 @@ impl Problem {
                 &labelled
             }
         };
-        let mut watcher = Watcher { progress, seen: 0 };
+        let mut watcher = Watcher::new(progress);
         let fitted = Fitter::new(&self.config, data, seed).run(&mut watcher);
         let model = fitted.map_err(|error| match error {
             flowgmm::Error::Interrupted { .. } => {
@@ -265,80 +263,5 @@ impl Solved {
             "labelled_only": fitted(&self.labelled),
             "gain": self.gain(),
         })
-    }
-}
-
-/// All fits together, on stderr.
-enum Progress {
-    Quiet,
-    Lines,
-    Bar(ProgressBar),
-}
-
-impl Progress {
-    fn new(quiet: bool) -> Self {
-        use std::io::IsTerminal as _;
-        match (quiet, std::io::stderr().is_terminal()) {
-            (true, _) => Self::Quiet,
-            (false, false) => Self::Lines,
-            (false, true) => {
-                let style = ProgressStyle::with_template("fitting [{bar:40}] {percent}%  ETA {eta}");
-                let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(8));
-                bar.set_style(style.expect("our own template").progress_chars("=> "));
-                bar.enable_steady_tick(Duration::from_millis(250));
-                Self::Bar(bar)
-            }
-        }
-    }
-
-    fn expect(&self, steps: usize) {
-        if let Self::Bar(bar) = self {
-            bar.inc_length(steps as u64);
-        }
-    }
-
-    fn advance(&self, steps: usize) {
-        if let Self::Bar(bar) = self {
-            bar.inc(steps as u64);
-        }
-    }
-
-    fn note(&self, line: &str) {
-        use std::io::Write as _;
-        let write = || {
-            let _ = writeln!(std::io::stderr(), "{line}"); // a closed stderr is no reason to stop
-        };
-        match self {
-            Self::Quiet => {}
-            Self::Lines => write(),
-            Self::Bar(bar) => bar.suspend(write),
-        }
-    }
-
-    fn finish(&self) {
-        if let Self::Bar(bar) = self {
-            bar.finish_and_clear();
-        }
-    }
-}
-
-/// Adds one fit's steps to the progress of all.
-struct Watcher<'a> {
-    progress: &'a Progress,
-    seen: usize,
-}
-
-impl FitObserver for Watcher<'_> {
-    fn stage(&mut self, stage: &Stage, steps: usize) {
-        self.seen = 0;
-        if *stage != Stage::Main {
-            self.progress.expect(steps);
-        }
-    }
-
-    fn step(&mut self, step: usize) -> Control {
-        self.progress.advance(step - self.seen);
-        self.seen = step;
-        if interrupt::wanted() { Control::Stop } else { Control::Continue }
     }
 }

@@ -21,7 +21,7 @@ pub struct Args {
     model: PathBuf,
     /// CSV file with the model's columns, in any order; others are ignored. `-` reads standard input
     file: PathBuf,
-    /// CSV file to write: class, p_<class> for each class, log_p. `-` writes standard output
+    /// CSV file to write: `class`, `p_<class>` for each class, `log_p`. `-` writes standard output
     #[arg(long, value_name = "OUT")]
     out: PathBuf,
     #[command(flatten)]

@@ -70,7 +70,7 @@ fn a_forged_header_is_refused_or_works() {
         if (digest..digest + DIGITS).contains(&at) {
             continue;
         }
-        for byte in [b'9', b'-', b'e', bytes[at] ^ 1] {
+        for byte in [b'9', bytes[at] ^ 1] {
             let mut forged = bytes.clone();
             forged[at] = byte;
             forged[digest..digest + DIGITS].fill(b'0');

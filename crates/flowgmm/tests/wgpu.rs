@@ -9,23 +9,29 @@
 //! test, and hears so: the test fails.
 #![cfg(feature = "wgpu")]
 
+mod support;
+
 use std::time::{Duration, Instant};
 
 use flowgmm::{
-    Checkpoints, CouplingKind, DeviceName, Em, Engine, Error, FitConfig, FitObserver, Fitter, MixtureStep,
-    Model, MultiStart, Resume, Trainable,
+    Checkpoints, CouplingKind, DeviceName, Em, Engine, Error, FitConfig, FitObserver, Fitter, Flow, FlowSpec,
+    MixtureStep, Model, MultiStart, Resume, Trainable,
+    bijection::{Bijection, BijectionSpec, Init, Mapped},
     objective::{Agreement, Consistency},
-    tensor::Place,
+    tensor::{Place, to_vec},
     train::Control,
 };
 use ndarray::Array2;
 use semisup::{SemiSupervised, Toy};
+use support::{Probe, assert_close, normal_rows, probe_gradients, uniform_rows};
 use tempfile::TempDir;
 
 /// Of a loss, relative to 1 + |loss|: single precision in another order of operations, over a few dozen steps.
 const LOSS: f64 = 1e-4;
 /// Of a probability.
 const PROBABILITY: f64 = 1e-3;
+/// Of one bijection, relative to the largest value: single precision in another order of operations.
+const SINGLE: f64 = 2e-5;
 
 /// The device under test, or a failure that says by name what is missing.
 fn gpu() -> Place {
@@ -135,6 +141,43 @@ fn other_paths_through_training_agree_too() {
     }
 }
 
+/// Values, log-dets, inverses and gradients of every kind; of a single column too, where a side of a coupling is empty.
+#[test]
+fn every_bijection_agrees() {
+    let gpu = gpu();
+    for dim in [1, 4] {
+        let rng = &mut semisup::rng(8);
+        for spec in BijectionSpec::examples(dim, rng) {
+            let x = match spec {
+                BijectionSpec::Logit { .. } => uniform_rows(9, dim, 0.1, 0.9, rng),
+                _ => normal_rows(9, dim, rng),
+            };
+            let [got, want] = [&gpu, &Place::cpu()].map(|place| everything(&spec, &x, place));
+            for ((what, got), (_, want)) in got.iter().zip(&want) {
+                assert_close(&format!("{what} of {spec:?}"), got, want, SINGLE);
+            }
+        }
+    }
+}
+
+fn everything(spec: &BijectionSpec, x: &Array2<f64>, place: &Place) -> Vec<(&'static str, Vec<f64>)> {
+    let (dim, rng) = (x.ncols(), &mut semisup::rng(9));
+    let flow = Flow::new(FlowSpec { dim, layers: vec![spec.clone()] }, Init::Random, rng, place).unwrap();
+    let flow = flow.with_engine(Engine::Composed);
+    let probe = Probe::new(x.nrows(), dim, rng, place);
+    let x = place.rows(x.view());
+    let Mapped { value, log_det } = flow.forward(x.clone());
+    let (of_x, of_thetas) = probe_gradients(&flow, &probe, &x);
+    let mut found = vec![
+        ("z", to_vec(&value)),
+        ("log_det", to_vec(&log_det)),
+        ("the inverse", to_vec(&flow.inverse(value))),
+        ("the gradient of x", of_x),
+    ];
+    found.extend(of_thetas.into_iter().map(|gradient| ("the gradient of theta", gradient)));
+    found
+}
+
 struct StopAt(usize);
 
 impl FitObserver for StopAt {
@@ -174,7 +217,7 @@ fn a_name_opens_one_device_however_often_it_is_asked() {
     let (first, second) = (gpu(), gpu());
     assert_eq!(first.device, second.device);
     let sum = first.vector(vec![1.0, 2.0]) + second.vector(vec![3.0, 4.0]);
-    assert_eq!(flowgmm::tensor::to_vec(&sum), [4.0, 6.0]);
+    assert_eq!(to_vec(&sum), [4.0, 6.0]);
 }
 
 #[test]

@@ -26,12 +26,12 @@ fn main() {
     let params = |i: usize| PreActParams { gamma: &gamma, beta: &beta, weights: &weights[i] };
     let values = draw(SHAPE.len(), 1.7);
 
-    let (mut forward, mut backward) = (Vec::new(), Vec::new());
+    let (mut forward, mut backward, mut cpu) = (Vec::new(), Vec::new(), Vec::new());
     let start = Instant::now();
     while start.elapsed().as_secs_f64() < 5.0 {
         // A fresh input, so that its moments are computed too.
         let x = Activations::from_nchw(&workspace, SHAPE, &values);
-        let t = Instant::now();
+        let (t, cpu_before) = (Instant::now(), cpu_ms());
         let mut inputs = vec![x]; // of each layer, then the output
         for i in 0..LAYERS {
             let residual = (i % 2 == 1).then(|| &inputs[i - 1]);
@@ -49,6 +49,7 @@ fn main() {
             grads.push((outer.weights, outer.gamma, outer.beta, inner.weights, inner.gamma, inner.beta));
         }
         backward.push(t.elapsed().as_secs_f64() * 1e3);
+        cpu.push(cpu_ms() - cpu_before);
         std::hint::black_box((grads, gy));
     }
     let both: Vec<f64> = forward.iter().zip(&backward).map(|(a, b)| a + b).collect();
@@ -63,6 +64,19 @@ fn main() {
             share * flops / best / 1e6
         );
     }
+    let (median, best) = summary(cpu);
+    println!(
+        "CPU time  {median:7.2} ms, best {best:7.2} ms: all threads, what a busy machine cannot stretch"
+    );
+}
+
+/// Time on a CPU of all threads so far; 0 where Linux is not there to tell.
+fn cpu_ms() -> f64 {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let nanoseconds = |task: std::fs::DirEntry| -> Option<f64> {
+        std::fs::read_to_string(task.path().join("schedstat")).ok()?.split(' ').next()?.parse().ok()
+    };
+    tasks.filter_map(nanoseconds).sum::<f64>() / 1e6
 }
 
 /// Median and minimum.

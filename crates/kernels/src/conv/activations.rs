@@ -13,6 +13,7 @@ use crate::pool::{Buffer, Pool};
 use crate::simd::{Lane, ZERO, flat};
 use crate::transpose::{transpose, transpose_flat};
 use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 /// The stock of buffers that the layers of a network share. Clones are the same stock.
@@ -161,9 +162,21 @@ impl Activations {
         &mut self.lanes
     }
 
+    /// All of some images.
+    pub(crate) fn images(&self, images: Range<usize>) -> &[Lane] {
+        let image = self.shape.blocks() * self.shape.plane();
+        &self.lanes[images.start * image..images.end * image]
+    }
+
     /// Plane `[height, width]` of one image and block.
     pub(crate) fn plane(&self, image: usize, block: usize) -> &[Lane] {
         let plane = self.shape.plane();
         &self.lanes[(image * self.shape.blocks() + block) * plane..][..plane]
+    }
+
+    /// What lies in memory from a row of a plane on: for asking the cache for it.
+    pub(crate) fn ahead(&self, image: usize, block: usize, row: usize) -> &[Lane] {
+        let first = (image * self.shape.blocks() + block) * self.shape.plane() + row * self.shape.width;
+        &self.lanes[first.min(self.lanes.len())..]
     }
 }

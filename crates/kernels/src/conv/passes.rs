@@ -6,7 +6,7 @@
 //! and chunks depend on shapes alone, so thread counts change no bit.
 
 use super::activations::{Activations, Shape};
-use super::product::{Outer, Rows, Scalars, Strides, pieces};
+use super::product::{Outer, Rows, Scalars, Start, Strides, pieces, share};
 use super::winograd::{
     AdjointRow, FREQUENCIES, GatherTaps, Gradient, Input, OutputRow, Place, SpreadRow, SpreadTaps,
     row_scratch,
@@ -71,6 +71,17 @@ fn groups(shape: Shape, images: Range<usize>) -> Vec<Group> {
 impl Group {
     fn tiles(&self, shape: Shape) -> usize {
         self.images.len() * self.rows.len().div_ceil(4) * shape.width.div_ceil(4)
+    }
+
+    /// The lanes of this group's images, if it is whole images.
+    fn of<'a>(&self, x: &'a Activations) -> &'a [Lane] {
+        x.images(if self.rows.len() == x.shape().height { self.images.clone() } else { 0..0 })
+    }
+
+    /// The lanes of as many images after it, if it is whole images.
+    fn after<'a>(&self, x: &'a Activations) -> &'a [Lane] {
+        let end = (self.images.end + self.images.len()).min(x.shape().n);
+        x.images(if self.rows.len() == x.shape().height { self.images.end..end } else { 0..0 })
     }
 
     /// Calls `run` with every row of tiles: image, row of tiles in the image, index of its first tile.
@@ -235,6 +246,11 @@ fn forward_three(
             b: &u[f * conv.in_channels * lanes..][..conv.in_channels * lanes],
             c: &mut m[f * m_stride..][..m_stride],
             c_strides: Strides { row: lanes, lane: 1 },
+            ahead: [
+                share(group.after(source.x), f, FREQUENCIES),
+                epilogue.residual.map_or(&[], |residual| share(group.of(residual), f, FREQUENCIES)),
+                share(bands[f % bands.len()], f / bands.len(), FREQUENCIES.div_ceil(bands.len())),
+            ],
         });
     }
     for block in 0..lanes {
@@ -270,6 +286,7 @@ fn spread_source(source: Source, group: &Group, v: &mut [Lane], stride: usize, s
                 scratch,
                 to: v,
                 place: Place { stride, first: tile * shape.blocks() + block, step: shape.blocks() },
+                ahead: source.x.ahead(image, block, 4 * ty + 5),
                 transform: PhantomData::<Input>,
             });
         });
@@ -289,6 +306,7 @@ fn spread_gradient(gy: &Activations, group: &Group, m: &mut [Lane], stride: usiz
                 scratch,
                 to: m,
                 place: Place { stride, first: tile * shape.blocks() + block, step: shape.blocks() },
+                ahead: gy.ahead(image, block, 4 * ty + 4),
                 transform: PhantomData::<Gradient>,
             });
         });
@@ -322,6 +340,7 @@ fn forward_one(
             b: u,
             c: sums,
             c_strides: Strides { row: 1, lane: pixels },
+            ahead: [&[]; 3],
         });
         for (block, (band, sums)) in bands.iter_mut().zip(sums.chunks_exact(pixels)).enumerate() {
             let residual =
@@ -428,6 +447,12 @@ struct Chunk<'a> {
 }
 
 impl Chunk<'_> {
+    /// The part of `gx` of a group's images.
+    fn group(&self, shape: Shape, group: &Group) -> &[Lane] {
+        let image = shape.blocks() * shape.plane();
+        &self.gx[(group.images.start - self.images.start) * image..][..group.images.len() * image]
+    }
+
     /// The plane of `gx` of one image and block.
     fn plane(&mut self, shape: Shape, image: usize, block: usize) -> &mut [Lane] {
         let plane = shape.plane();
@@ -492,9 +517,7 @@ fn backward_three(
     let (v, rest) = buffer.split_at_mut(FREQUENCIES * v_stride);
     let (m, rest) = rest.split_at_mut(FREQUENCIES * m_stride);
     let (scratch, carry) = rest.split_at_mut(rows_len);
-    if let Some(gu) = &mut chunk.gu {
-        gu.fill(ZERO);
-    }
+    let mut start = Start::Zero;
     for group in &groups {
         let tiles = group.tiles(shape);
         spread_gradient(gy, group, m, m_stride, scratch);
@@ -506,6 +529,7 @@ fn backward_three(
             let m = &m[f * m_stride..][..m_stride];
             if let Some(gu) = &mut chunk.gu {
                 dispatch(Outer {
+                    start,
                     rows: tiles,
                     width: conv.in_channels,
                     lanes,
@@ -513,6 +537,11 @@ fn backward_three(
                     b: m,
                     b_strides: Strides { row: lanes, lane: 1 },
                     c: &mut gu[f * conv.in_channels * lanes..][..conv.in_channels * lanes],
+                    ahead: [
+                        share(group.after(gy), f, FREQUENCIES),
+                        source.map_or(&[], |source| share(group.after(source.x), f, FREQUENCIES)),
+                        ut.map_or(&[], |ut| &ut[f * conv.out_channels * blocks..][..conv.out_channels * blocks]),
+                    ],
                 });
             }
             if let Some(ut) = ut {
@@ -525,9 +554,11 @@ fn backward_three(
                     b: &ut[f * conv.out_channels * blocks..][..conv.out_channels * blocks],
                     c: v,
                     c_strides: Strides { row: blocks, lane: 1 },
+                    ahead: [share(chunk.group(shape, group), f, FREQUENCIES), &[], &[]],
                 });
             }
         }
+        start = Start::Add;
         if ut.is_none() {
             continue;
         }
@@ -575,15 +606,14 @@ fn backward_one(
     let (blocks, lanes, plane) = (shape.blocks(), gy.shape().blocks(), shape.plane());
     let mut a = conv.workspace.0.take(blocks * plane);
     let whole = |image| Group { images: image..image + 1, rows: 0..shape.height };
-    if let Some(gu) = &mut chunk.gu {
-        gu.fill(ZERO);
-    }
+    let mut start = Start::Zero;
     for image in chunk.images.clone() {
         let group = whole(image);
         let gy = &gy.lanes()[image * lanes * plane..][..lanes * plane];
         if let (Some(source), Some(gu)) = (source, &mut chunk.gu) {
             read_pixels(source, image, &group, &mut a);
             dispatch(Outer {
+                start,
                 rows: plane,
                 width: conv.in_channels,
                 lanes,
@@ -591,8 +621,10 @@ fn backward_one(
                 b: gy,
                 b_strides: Strides { row: 1, lane: plane },
                 c: gu,
+                ahead: [&[]; 3],
             });
         }
+        start = Start::Add;
         let Some(ut) = ut else { continue };
         dispatch(Rows {
             rows: plane,
@@ -602,6 +634,7 @@ fn backward_one(
             b: ut,
             c: &mut chunk.gx[(image - chunk.images.start) * blocks * plane..][..blocks * plane],
             c_strides: Strides { row: 1, lane: plane },
+            ahead: [&[]; 3],
         });
         for block in 0..blocks {
             gate_group(source, &group, block, chunk);

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Rows    c[r, m]  = sum_k a(r, k) b[k, m]     r rows (tiles or pixels), k channels in, m lanes of channels out
-//! Outer   c[i, m] += sum_r a(r, i) b(r, m)     i channels in, r rows: the gradient of weights
+//! Outer   c[i, m] (+)= sum_r a(r, i) b(r, m)   i channels in, r rows: the gradient of weights
 //! ```
 //!
 //! A tile of up to 6 x 4 vectors of `c` lives in registers while the summed index runs: 24 multiply-adds
@@ -43,10 +43,20 @@ pub(crate) struct Rows<'a> {
     pub b: &'a [Lane],  // [steps, lanes]
     pub c: &'a mut [Lane],
     pub c_strides: Strides,
+    pub ahead: Ahead<'a>,
 }
 
-/// `c[i, m] += sum_r a(r, i) b(r, m)`.
+/// What a sum starts from.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Start {
+    Zero,
+    /// What `c` holds.
+    Add,
+}
+
+/// `c[i, m] = start + sum_r a(r, i) b(r, m)`.
 pub(crate) struct Outer<'a> {
+    pub start: Start,
     pub rows: usize,
     pub width: usize,
     pub lanes: usize,
@@ -54,6 +64,27 @@ pub(crate) struct Outer<'a> {
     pub b: &'a [Lane],  // (rows, lanes)
     pub b_strides: Strides,
     pub c: &'a mut [Lane], // [width, lanes]
+    pub ahead: Ahead<'a>,
+}
+
+/// Lanes that the passes around a product will read or write. A product needs little of memory, so it asks
+/// for them, a share before each tile.
+pub(crate) type Ahead<'a> = [&'a [Lane]; 3];
+
+/// Share `part` of `parts` of a slice.
+#[inline(always)]
+pub(crate) fn share(lanes: &[Lane], part: usize, parts: usize) -> &[Lane] {
+    let parts = parts.max(part + 1);
+    &lanes[part * lanes.len() / parts..(part + 1) * lanes.len() / parts]
+}
+
+#[inline(always)]
+fn fetch<L: Lanes>(ahead: &Ahead, part: usize, parts: usize) {
+    for lanes in ahead {
+        for lane in share(lanes, part, parts) {
+            L::prefetch(lane.0.as_ptr());
+        }
+    }
 }
 
 /// `len` cut into as few pieces of at most `max` as possible, of sizes that differ by at most one:
@@ -100,7 +131,10 @@ impl Kernel for Rows<'_> {
     #[inline(always)]
     fn run<L: Lanes>(mut self) {
         for (m, mv) in pieces(self.lanes, tile_lanes::<L>()) {
-            for (r, nr) in pieces(self.rows, TILE_ROWS) {
+            for (tile, (r, nr)) in pieces(self.rows, TILE_ROWS).enumerate() {
+                if m == 0 {
+                    fetch::<L>(&self.ahead, tile, self.rows.div_ceil(TILE_ROWS));
+                }
                 sized!(self, L, mv, nr, (m, r));
             }
         }
@@ -149,7 +183,11 @@ impl Kernel for Outer<'_> {
         for (m, mv) in pieces(self.lanes, tile_lanes::<L>()) {
             for first in (0..self.width).step_by(self.a.block) {
                 let from = first / self.a.block * self.a.block_stride;
-                for (i, nr) in pieces(self.a.block.min(self.width - first), TILE_ROWS) {
+                let width = self.a.block.min(self.width - first);
+                for (tile, (i, nr)) in pieces(width, TILE_ROWS).enumerate() {
+                    if m == 0 && first == 0 {
+                        fetch::<L>(&self.ahead, tile, width.div_ceil(TILE_ROWS));
+                    }
                     sized!(self, L, mv, nr, (m, from + i, first + i));
                 }
             }
@@ -162,14 +200,19 @@ impl Outer<'_> {
     #[inline(always)]
     fn tile<L: Lanes, const MV: usize, const NR: usize>(&mut self, m: usize, from: usize, i: usize) {
         let mut sums = [[L::splat(0.0); MV]; NR];
-        for j in 0..NR {
-            let c = &self.c[(i + j) * self.lanes + m..][..MV];
-            for v in 0..MV {
-                sums[j][v] = L::load(&c[v]);
+        if self.start == Start::Add {
+            for j in 0..NR {
+                let c = &self.c[(i + j) * self.lanes + m..][..MV];
+                for v in 0..MV {
+                    sums[j][v] = L::load(&c[v]);
+                }
             }
         }
         let Strides { row, lane } = self.b_strides;
+        // The next tile's sums lie behind these, in a far cache.
+        let next = self.c[(i + NR) * self.lanes..].as_ptr();
         for r in 0..self.rows {
+            L::prefetch(next.wrapping_add(r).cast());
             let a = &self.a.data[from + r * self.a.row..][..NR];
             let mut bs = [L::splat(0.0); MV];
             for v in 0..MV {
@@ -222,31 +265,35 @@ mod tests {
             for level in levels() {
                 let mut c = vec![ZERO; rows * m];
                 let c_strides = Strides { row: 1, lane: rows };
-                dispatch_on(level, Rows { rows, steps: width, lanes: m, a, b: &b, c: &mut c, c_strides });
-                let mut outer = lanes(width * m, 4);
-                let b_strides = Strides { row: m, lane: 1 };
-                dispatch_on(level, Outer { rows, width, lanes: m, a, b: &b_rows, b_strides, c: &mut outer });
-                let start = lanes(width * m, 4);
-                for v in 0..m {
-                    for l in 0..16 {
-                        for r in 0..rows {
-                            let want: f32 = (0..width).map(|k| at(r, k) * b[k * m + v].0[l]).sum();
-                            assert!(
-                                (c[v * rows + r].0[l] - want).abs() < 1e-5,
-                                "{level:?} {rows} {width} {m}"
-                            );
-                        }
-                        for i in 0..width {
-                            let sum: f32 = (0..rows).map(|r| at(r, i) * b_rows[r * m + v].0[l]).sum();
-                            let want = start[i * m + v].0[l] + sum;
-                            assert!(
-                                (outer[i * m + v].0[l] - want).abs() < 1e-5,
-                                "{level:?} {rows} {width} {m}"
-                            );
-                        }
+                dispatch_on(
+                    level,
+                    Rows { rows, steps: width, lanes: m, a, b: &b, c: &mut c, c_strides, ahead: [&[]; 3] },
+                );
+                for (v, l, r) in indices(m, rows) {
+                    let want: f32 = (0..width).map(|k| at(r, k) * b[k * m + v].0[l]).sum();
+                    assert!((c[v * rows + r].0[l] - want).abs() < 1e-5, "{level:?} {rows} {width} {m}");
+                }
+                for start in [Start::Zero, Start::Add] {
+                    let before = lanes(width * m, 4);
+                    let (mut c, b_strides) = (before.clone(), Strides { row: m, lane: 1 });
+                    let (b, c_mut) = (&b_rows, &mut c);
+                    dispatch_on(
+                        level,
+                        Outer { start, rows, width, lanes: m, a, b, b_strides, c: c_mut, ahead: [&[]; 3] },
+                    );
+                    for (v, l, i) in indices(m, width) {
+                        let sum: f32 = (0..rows).map(|r| at(r, i) * b[r * m + v].0[l]).sum();
+                        let from = if start == Start::Add { before[i * m + v].0[l] } else { 0.0 };
+                        let error = (c[i * m + v].0[l] - from - sum).abs();
+                        assert!(error < 1e-5, "{level:?} {rows} {width} {m}");
                     }
                 }
             }
         }
+    }
+
+    /// `(v, l, r)` of all `m` lanes of sixteen, for `rows` rows.
+    fn indices(m: usize, rows: usize) -> impl Iterator<Item = (usize, usize, usize)> {
+        (0..m).flat_map(move |v| (0..16).flat_map(move |l| (0..rows).map(move |r| (v, l, r))))
     }
 }

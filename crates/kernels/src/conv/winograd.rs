@@ -196,6 +196,8 @@ pub(crate) struct SpreadRow<'a, S, const N: usize> {
     pub scratch: &'a mut [Lane], // at least row_scratch(width)
     pub to: &'a mut [Lane],
     pub place: Place,
+    /// What the next row of tiles will read; asked for while this one computes.
+    pub ahead: &'a [Lane],
     pub transform: PhantomData<S>,
 }
 
@@ -212,7 +214,7 @@ fn columns(width: usize) -> usize {
 impl<S: Spread<N>, const N: usize> Kernel for SpreadRow<'_, S, N> {
     #[inline(always)]
     fn run<L: Lanes>(self) {
-        let Self { rows, width, norm, scratch, to, place, .. } = self;
+        let Self { rows, width, norm, scratch, to, place, ahead, .. } = self;
         let (columns, left) = (width.next_multiple_of(4) + N - 4, (N - 4) / 2);
         let (zeros, scratch) = scratch.split_at_mut(width);
         zeros.fill(ZERO);
@@ -232,6 +234,7 @@ impl<S: Spread<N>, const N: usize> Kernel for SpreadRow<'_, S, N> {
             match norm {
                 None => {
                     for x in 0..width {
+                        fetch::<L>(ahead.as_ptr(), x);
                         let mut d = [L::splat(0.0); N];
                         for i in 0..N {
                             d[i] = L::load(&pixels[i][x]);
@@ -249,6 +252,7 @@ impl<S: Spread<N>, const N: usize> Kernel for SpreadRow<'_, S, N> {
                         shifts[i] = L::load(if rows[i].is_some() { &shift } else { &ZERO });
                     }
                     for x in 0..width {
+                        fetch::<L>(ahead.as_ptr(), x);
                         let mut d = [L::splat(0.0); N];
                         for i in 0..N {
                             d[i] = L::relu(L::fma(scale, L::load(&pixels[i][x]), shifts[i]));
@@ -280,6 +284,14 @@ impl<S: Spread<N>, const N: usize> Kernel for SpreadRow<'_, S, N> {
     }
 }
 
+/// Asks for lanes `4 x .. 4 x + 4` from `ahead`: four rows' worth after as many `x` as a row has pixels.
+#[inline(always)]
+fn fetch<L: Lanes>(ahead: *const Lane, x: usize) {
+    for i in 0..4 {
+        L::prefetch(ahead.wrapping_add(4 * x + i).cast());
+    }
+}
+
 /// `A^T M A` of every tile in a row of tiles, with bias, residual and ReLU applied on the way out.
 pub(crate) struct OutputRow<'a> {
     pub from: &'a [Lane],
@@ -299,7 +311,14 @@ impl Kernel for OutputRow<'_> {
         let Self { from, place, width, to, bias, residual, relu } = self;
         let rows = to.len() / width;
         let bias = L::load(&bias);
+        // The next rows lie behind these.
+        let ahead =
+            [to.as_ptr(), residual.map_or(to.as_ptr(), <[Lane]>::as_ptr)].map(|p| p.wrapping_add(to.len()));
         for tile in 0..width.div_ceil(4) {
+            for x in 4 * tile..4 * tile + 4 {
+                fetch::<L>(ahead[0], x);
+                fetch::<L>(ahead[1], x);
+            }
             let mut half = [[L::splat(0.0); 4]; 6];
             for i in 0..6 {
                 let mut m = [L::splat(0.0); 6];
@@ -410,6 +429,7 @@ impl Kernel for AdjointRow<'_> {
             carry.fill(ZERO);
         }
         let (carry_0, carry_1) = carry.split_at_mut(width);
+        let ahead = plane.as_ptr().wrapping_add((4 * ty + 3) * width);
         {
             // Rows 4 ty - 1 .. 4 ty + 3, those outside the image into a place of no interest.
             let mut outside = outside.chunks_exact_mut(width);
@@ -423,6 +443,7 @@ impl Kernel for AdjointRow<'_> {
             let columns: [&[Lane]; 6] =
                 std::array::from_fn(|_| &columns.next().expect("six rows of columns")[1..][..width]);
             for x in 0..width {
+                fetch::<L>(ahead, x);
                 let mut m = [L::splat(0.0); 6];
                 for i in 0..6 {
                     m[i] = L::load(&columns[i][x]);
