@@ -10,10 +10,15 @@ mod progress;
 mod queue;
 mod toys;
 
-use std::{fs, path::PathBuf, time::Instant};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
 use clap::ValueEnum;
 use flowgmm::{FitConfig, Fitter, Model};
+use ndarray::ArrayView2;
 use semisup::{Classifier, Labelled, Scores, SemiSupervised, Toy};
 use serde_json::{Value, json};
 
@@ -64,8 +69,6 @@ enum Name {
 
 /// Labels of each digit.
 const DIGIT_LABELS: usize = 5;
-/// Share of the digits kept for testing.
-const DIGIT_TEST: f64 = 0.3;
 
 /// Data to learn from, data to be scored on, and how to learn.
 struct Problem {
@@ -110,6 +113,9 @@ pub fn run(args: &Args) -> Result<()> {
     })?;
     let about = page::About { seed: args.seed, seconds: began.elapsed().as_secs_f64() };
     page::write(&args.out, &solved, drawn, &about)?;
+    for solved in &solved {
+        solved.problem.write_tables(&args.out)?;
+    }
     let report = args.out.join("report.html").display().to_string();
     if args.json {
         return output::print_json(&json!({
@@ -189,14 +195,19 @@ impl Problem {
             let problem = toy.problem(seed);
             return Self { name, train: problem.train, test: problem.test, config: FitConfig::toy() };
         }
-        let digits = semisup::digits();
-        let mut rng = semisup::rng(seed);
-        let (train, test) = semisup::split::train_test(digits.y(), DIGIT_TEST, &mut rng);
-        let (train, test) = (digits.select(&train), digits.select(&test));
-        let labels = semisup::split::stratified(train.y(), train.n_classes(), DIGIT_LABELS, &mut rng);
-        let train = train.reveal(&labels).expect("every digit has labels");
+        let semisup::Problem { train, test } = semisup::digits_problem(DIGIT_LABELS, seed);
         let config = FitConfig::table(&train);
         Self { name, train, test, config }
+    }
+
+    /// The rows as tables, so that they can be tried with `fit`, `predict` and `evaluate`.
+    fn write_tables(&self, directory: &Path) -> Result<()> {
+        let Self { name, train, test, .. } = self;
+        let label = |class: Option<usize>| class.map_or("", |k| &train.classes()[k]);
+        let train_labels = train.y().iter().map(|&y| label(y));
+        write_table(&directory.join(format!("{name}-train.csv")), train.columns(), train.x(), train_labels)?;
+        let test_labels = test.y().iter().map(|&y| label(Some(y)));
+        write_table(&directory.join(format!("{name}-test.csv")), test.columns(), test.x(), test_labels)
     }
 
     fn fit(&self, rows: Rows, seed: u64, progress: &Progress) -> Result<Fitted> {
@@ -264,4 +275,19 @@ impl Solved {
             "gain": self.gain(),
         })
     }
+}
+
+/// A CSV of rows with their labels in a last column `class`.
+fn write_table<'a>(
+    path: &Path,
+    columns: &[String],
+    x: ArrayView2<f64>,
+    labels: impl Iterator<Item = &'a str>,
+) -> Result<()> {
+    let mut out = output::CsvOutput::create(path)?;
+    out.row(columns.iter().map(String::as_str).chain(["class"]))?;
+    for (row, label) in x.rows().into_iter().zip(labels) {
+        out.row(row.iter().map(|v| v.to_string()).chain([label.to_string()]))?;
+    }
+    out.finish()
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use semisup::{Classifier, Scores};
 use serde_json::json;
 
-use crate::{Threads, exit::Result, input, output, text};
+use crate::{OnDevice, Threads, exit::Result, input, output, text};
 
 /// Arguments of `evaluate`.
 #[derive(clap::Args)]
@@ -22,12 +22,14 @@ pub struct Args {
     json: bool,
     #[command(flatten)]
     threads: Threads,
+    #[command(flatten)]
+    device: OnDevice,
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<()> {
     args.threads.configure()?;
-    let model = input::model(&args.model)?;
+    let model = input::model(&args.model, &args.device.place()?)?;
     let table = input::table(&args.file)?;
     let (data, skipped) = table.labelled(&args.label, model.columns(), model.classes())?;
     let log_probs = input::score(&model, data.x(), table.name(), 0)?.log_probs;

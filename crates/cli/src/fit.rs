@@ -7,12 +7,12 @@ use std::{
 };
 
 use clap::{ArgMatches, ValueEnum};
-use flowgmm::{Checkpoints, Engine, FitConfig, Fitter, Model, Resume};
+use flowgmm::{Checkpoints, DeviceName, Engine, FitConfig, Fitter, Model, Resume, tensor::Place};
 use semisup::{Classifier, SemiSupervised, metrics};
 use serde_json::{Value, json};
 
 use crate::{
-    Threads, configure_threads,
+    OnDevice, Threads, configure_threads,
     exit::{Failure, Result},
     input, inspect, interrupt,
     output::{self, check_writable},
@@ -37,6 +37,8 @@ pub struct Args {
     seed: Option<u64>,
     #[command(flatten)]
     threads: Threads,
+    #[command(flatten)]
+    device: OnDevice,
     /// Training steps [default: as the data need]
     #[arg(long, value_name = "N", env = "FLOWGMM_STEPS")]
     steps: Option<usize>,
@@ -89,8 +91,9 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<()> {
     };
     configure_threads(settings.threads)?;
     interrupt::listen()?;
+    let place = Place::on(&settings.device)?;
     let began = Instant::now();
-    let model = train(args, &settings, &data)?;
+    let model = train(args, &settings, &data, &place)?;
     check_finite(&model, &data)?;
     model.save(path)?;
     let outcome = Outcome { model: &model, data: &data, settings: &settings, path, seconds: began.elapsed() };
@@ -103,17 +106,19 @@ fn gather(args: &Args, data: &SemiSupervised, matches: &ArgMatches) -> Result<Se
         EngineName::LowMemory => Engine::LowMemory,
         EngineName::Composed => Engine::Composed,
     });
-    let given: [Given; 4] = [
+    let given: [Given; 5] = [
         ("seed", "seed", args.seed.map(|v| json!(v))),
         ("threads", "threads", args.threads.threads.map(|v| json!(v))),
+        ("device", "device", args.device.device.map(|v| json!(v))),
         ("engine", "engine", engine.map(|v| json!(v))),
         ("train.steps", "steps", args.steps.map(|v| json!(v))),
     ];
     Settings::gather(&FitConfig::table(data), args.threads.count(), args.config.as_deref(), &given, matches)
 }
 
-fn train(args: &Args, settings: &Settings, data: &SemiSupervised) -> Result<Model> {
-    let mut fitter = Fitter::new(&settings.config, data, settings.seed).engine(settings.engine);
+fn train(args: &Args, settings: &Settings, data: &SemiSupervised, place: &Place) -> Result<Model> {
+    let mut fitter = Fitter::new(&settings.config, data, settings.seed);
+    fitter = fitter.engine(settings.engine).place(place.clone());
     if let Some(directory) = &args.checkpoint {
         let resume = if args.resume { Resume::IfPresent } else { Resume::No };
         fitter = fitter.checkpoints(Checkpoints::new(directory, args.checkpoint_every, resume));
@@ -184,6 +189,23 @@ impl Outcome<'_> {
         metrics::accuracy(&self.model.predict(labelled.x()), &y)
     }
 
+    /// The engine that ran: kernels are for the CPU only.
+    fn engine(&self) -> Engine {
+        match self.settings.device {
+            DeviceName::Cpu => self.settings.engine,
+            DeviceName::Gpu(_) | DeviceName::SoftwareGpu => Engine::Composed,
+        }
+    }
+
+    fn device(&self) -> String {
+        let engine = json!(self.engine());
+        let engine = engine.as_str().unwrap_or_default();
+        match self.settings.device {
+            DeviceName::Cpu => format!("cpu, {engine} engine"),
+            name => format!("{name} ({}), {engine} engine", self.model.gmm().place().describe()),
+        }
+    }
+
     fn per_class(&self) -> impl Iterator<Item = (&String, usize)> {
         self.data.classes().iter().zip(self.data.class_counts())
     }
@@ -203,7 +225,9 @@ impl Outcome<'_> {
             "config": self.settings.config,
             "seed": self.settings.seed,
             "threads": self.settings.threads,
-            "engine": self.settings.engine,
+            "device": self.settings.device,
+            "hardware": self.model.gmm().place().describe(),
+            "engine": self.engine(),
             "steps": last.map(|record| record.step),
             "loss": last.map(|record| record.loss),
             "terms": last.map(|record| &record.terms),
@@ -225,6 +249,7 @@ impl Outcome<'_> {
             ("columns", format!("{}: {}", columns.len(), text::list(columns))),
             ("settings", self.settings.origin()),
             ("seed", self.settings.seed.to_string()),
+            ("device", self.device()),
             ("parameters", inspect::parameters(self.model).to_string()),
         ];
         if let Some(last) = self.model.history().epochs.last() {

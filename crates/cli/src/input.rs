@@ -31,9 +31,9 @@ pub fn open(path: &Path) -> Result<(Box<dyn Read>, String)> {
     }
 }
 
-/// A model from its file.
-pub fn model(path: &Path) -> Result<Model> {
-    Ok(Model::load(path, &Place::cpu())?)
+/// A model from its file, on the device where it will compute.
+pub fn model(path: &Path, place: &Place) -> Result<Model> {
+    Ok(Model::load(path, place)?)
 }
 
 /// Scores of rows, refusing rows too extreme for single precision instead of inventing a class for them.

@@ -9,7 +9,7 @@ use semisup::{
 };
 use serde_json::{Value, json};
 
-use crate::{Threads, exit::Result, input, output, text};
+use crate::{OnDevice, Threads, exit::Result, input, output, text};
 
 /// Rows that certificates are measured on.
 const SAMPLES: usize = 256;
@@ -28,12 +28,14 @@ pub struct Args {
     data: Option<PathBuf>,
     #[command(flatten)]
     threads: Threads,
+    #[command(flatten)]
+    device: OnDevice,
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<()> {
     args.threads.configure()?;
-    let model = input::model(&args.model)?;
+    let model = input::model(&args.model, &args.device.place()?)?;
     let (x, _) = model.gmm().sample(SAMPLES, None, 1.0, &mut semisup::rng(0));
     let certificates = Certificates {
         training: model.provenance().certificate,

@@ -23,6 +23,7 @@ mod text;
 use std::{num::NonZeroUsize, process::ExitCode};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use flowgmm::{DeviceName, tensor::Place};
 
 use exit::{Failure, Result};
 
@@ -87,6 +88,21 @@ impl Threads {
     /// Gives every computation that follows this many threads.
     fn configure(&self) -> Result<()> {
         configure_threads(self.count())
+    }
+}
+
+/// Where a command computes.
+#[derive(clap::Args)]
+struct OnDevice {
+    /// Device to compute on: cpu, gpu, gpu:1 (the second GPU) or gpu-software [default: cpu]
+    #[arg(long, value_name = "NAME", env = "FLOWGMM_DEVICE")]
+    device: Option<DeviceName>,
+}
+
+impl OnDevice {
+    /// The device asked for, ready for work.
+    fn place(&self) -> Result<Place> {
+        Ok(Place::on(&self.device.unwrap_or_default())?)
     }
 }
 

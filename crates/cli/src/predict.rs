@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use semisup::{Classifier, metrics::arg_max};
 
 use crate::{
-    Threads,
+    OnDevice, Threads,
     exit::Result,
     input,
     output::{CsvOutput, number},
@@ -26,12 +26,14 @@ pub struct Args {
     out: PathBuf,
     #[command(flatten)]
     threads: Threads,
+    #[command(flatten)]
+    device: OnDevice,
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<()> {
     args.threads.configure()?;
-    let model = input::model(&args.model)?;
+    let model = input::model(&args.model, &args.device.place()?)?;
     let (reader, name) = input::open(&args.file)?;
     let batches = semisup::stream_features(reader, &name, model.columns(), BATCH)?;
     let mut out = CsvOutput::create(&args.out)?;

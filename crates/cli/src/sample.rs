@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use semisup::Classifier;
 
 use crate::{
-    Threads,
+    OnDevice, Threads,
     exit::{Failure, Result},
     input,
     output::{CsvOutput, number},
@@ -36,12 +36,14 @@ pub struct Args {
     seed: u64,
     #[command(flatten)]
     threads: Threads,
+    #[command(flatten)]
+    device: OnDevice,
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<()> {
     args.threads.configure()?;
-    let model = input::model(&args.model)?;
+    let model = input::model(&args.model, &args.device.place()?)?;
     let class = args.class.as_deref().map(|name| find_class(model.classes(), name)).transpose()?;
     let mut out = CsvOutput::create(&args.out)?;
     let class_column = free_name("class", model.columns());

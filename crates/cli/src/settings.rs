@@ -1,13 +1,13 @@
 //! Settings of a fit and where each came from: flag > FLOWGMM_* variable > config file > default.
 //!
-//! All settings are one tree: the default [`FitConfig`] with `seed`, `threads` and `engine` beside it. A config
-//! file is the part of that tree that differs, as TOML; what `--print-config` prints is a complete one. The
+//! All settings are one tree: the default [`FitConfig`] with `seed`, `threads`, `device` and `engine` beside it. A
+//! config file is the part of that tree that differs, as TOML; what `--print-config` prints is a complete one. The
 //! string `"none"` stands for an optional part that is absent, since TOML has no null.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
 use clap::{ArgMatches, parser::ValueSource};
-use flowgmm::{Engine, FitConfig};
+use flowgmm::{DeviceName, Engine, FitConfig};
 use serde_json::{Map, Value, json};
 
 use crate::exit::{Failure, Result};
@@ -19,6 +19,8 @@ pub struct Settings {
     pub seed: u64,
     /// Threads to compute with.
     pub threads: usize,
+    /// Where it computes.
+    pub device: DeviceName,
     /// Code that computes couplings.
     pub engine: Engine,
     /// The rest.
@@ -42,6 +44,7 @@ impl Settings {
         let mut tree = serde_json::to_value(defaults).expect("plain data");
         tree["seed"] = json!(0);
         tree["threads"] = json!(threads);
+        tree["device"] = json!(DeviceName::default());
         tree["engine"] = json!(Engine::default());
         let mut sources = BTreeMap::new();
         if let Some(path) = file {
@@ -57,8 +60,8 @@ impl Settings {
                 sources.insert(path.to_string(), if env { "env" } else { "flag" });
             }
         }
-        let (seed, threads, engine, config) = parse(&tree).map_err(Failure::Usage)?;
-        Ok(Self { seed, threads, engine, config, tree, sources })
+        let (seed, threads, device, engine, config) = parse(&tree).map_err(Failure::Usage)?;
+        Ok(Self { seed, threads, device, engine, config, tree, sources })
     }
 
     /// Every value and where it came from, as TOML that `--config` reads.
@@ -99,18 +102,19 @@ impl Settings {
     }
 }
 
-type Parsed = (u64, usize, Engine, FitConfig);
+type Parsed = (u64, usize, DeviceName, Engine, FitConfig);
 
 /// The tree as typed settings.
 fn parse(tree: &Value) -> std::result::Result<Parsed, String> {
     let mut rest = tree.clone();
     let mut take = |key: &str| rest.as_object_mut().and_then(|map| map.remove(key)).unwrap_or_default();
-    let (seed, threads, engine) = (take("seed"), take("threads"), take("engine"));
+    let (seed, threads, device, engine) = (take("seed"), take("threads"), take("device"), take("engine"));
     let text = |error: serde_json::Error| error.to_string();
     let seed = serde_json::from_value(seed).map_err(text)?;
     let threads = serde_json::from_value::<std::num::NonZeroUsize>(threads).map_err(text)?.get();
+    let device = serde_json::from_value(device).map_err(text)?;
     let engine = serde_json::from_value(engine).map_err(text)?;
-    Ok((seed, threads, engine, serde_json::from_value(rest).map_err(text)?))
+    Ok((seed, threads, device, engine, serde_json::from_value(rest).map_err(text)?))
 }
 
 /// Lays the values of a config file over `tree`, one at a time, so that a wrong one can be named.
@@ -126,7 +130,7 @@ fn overlaid(
         *place = merged(place, &value);
         let parsed = parse(&tree).map_err(|error| format!("{path}: {error}"))?;
         // Some types skip keys they do not know; what they did not keep, they did not know.
-        let kept = serde_json::to_value(&parsed.3).expect("plain data");
+        let kept = serde_json::to_value(&parsed.4).expect("plain data");
         if let (Value::Object(given), Some(kept)) = (&value, look(&kept, &path))
             && let Some(key) = given.keys().find(|key| kept.get(key.as_str()).is_none())
         {

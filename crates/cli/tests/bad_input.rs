@@ -135,3 +135,23 @@ fn damaged_models_are_refused() {
     *tensor.last_mut().unwrap() ^= 1;
     check("a tensor byte", &tensor);
 }
+
+#[test]
+fn devices_that_are_not_there() {
+    let bench = Bench::new();
+    bench.tiny_model("m");
+    let commands = [
+        "fit train.csv --label label --model n --config tiny.toml --quiet",
+        "predict m test.csv --out p.csv",
+        "evaluate m test.csv --label label",
+        "sample m --n 3 --out s.csv",
+        "inspect m",
+    ];
+    for command in commands {
+        bench.fails(&format!("{command} --device tpu"), 2, &["'tpu'", "--device", "gpu-software"]);
+        // No machine has a thousand GPUs, and a build without GPUs says how to get them.
+        let said = if cfg!(feature = "wgpu") { "use the device cpu" } else { "--features wgpu" };
+        bench.fails(&format!("{command} --device gpu:999"), 2, &["gpu:999", said]);
+    }
+    assert!(["n", "p.csv", "s.csv"].iter().all(|name| !bench.path(name).exists()), "{:?}", bench.files());
+}

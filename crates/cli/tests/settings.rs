@@ -25,6 +25,7 @@ fn every_value_is_printed_with_its_source() {
     for line in [
         "seed = 6  # from: env",
         "threads = 2  # from: config file",
+        "device = \"cpu\"  # from: default",
         "engine = \"fused\"  # from: default",
         "graph = \"none\"  # from: config file",
         "sigma = 2  # from: config file",

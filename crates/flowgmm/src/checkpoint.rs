@@ -185,6 +185,13 @@ impl Checkpoints {
         if let Some(reason) = reason {
             return Err(Error::ForeignCheckpoint { path, reason });
         }
+        let valid = header.spec.flow.validate().and_then(|()| header.spec.mixture.validate());
+        valid.map_err(|e| bad(e.to_string()))?;
+        let stored = file.tensors.iter().filter(|(name, _)| name.starts_with("model."));
+        let stored: usize = stored.map(|(_, (_, values))| values.len()).sum();
+        if header.spec.n_parameters() != Some(stored) {
+            return Err(bad("its tensors do not fit its architecture".into()));
+        }
         let mut model = FlowGmm::blank(&header.spec, place).map_err(|e| bad(e.to_string()))?;
         fill(&mut model, &mut file, "model.").map_err(bad)?;
         Ok(Some(Saved { progress: header.progress.clone(), header, model, file, path, place: place.clone() }))

@@ -6,136 +6,24 @@
 //! Selection looks at labelled training rows (by cross-validation) and at the likelihood of unlabelled rows, never
 //! at a test label. The whole procedure is a function of (data, config, seed); checkpoints cut it anywhere.
 
-use ndarray::{Array2, ArrayView2, Axis};
-use semisup::{Learner, Preprocess, SemiSupervised, split};
-use serde::{Deserialize, Serialize};
+use ndarray::Array2;
+use semisup::{Learner, SemiSupervised, split};
 
 use crate::{
     Error, Result,
-    bijection::{BijectionSpec, Form, Init, Mask},
     certificate::certify,
     checkpoint::{Checkpoints, Fingerprint, Progress, Saved},
+    config::{FitConfig, MultiStart},
     fitted::{Model, Provenance},
-    flow::{Engine, Flow, FlowSpec},
-    means::Means,
-    mixture::{Covariance, Mixture, MixtureSpec, MixtureValues, Trainable},
+    flow::{Engine, Flow},
+    mixture::{Covariance, Mixture, MixtureSpec, MixtureValues},
     model::FlowGmm,
+    prepared::Prepared,
     tensor::Place,
     train::{
-        Control, EpochRecord, Observer, Purpose, Rows, TrainConfig, TrainState, Trainer, TrainingRows, stream,
+        Control, EpochRecord, Observer, Purpose, TrainConfig, TrainState, Trainer, TrainingRows, stream,
     },
 };
-
-/// How the user's columns are made ready for the flow.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
-pub enum Prepare {
-    /// Each column to mean 0 and variance 1.
-    Standardise,
-    /// All columns by one factor, to mean variance 1.
-    Scale,
-    /// The leading principal directions, coordinate j divided by sd_j^whiten.
-    Pca {
-        /// Directions kept, at most.
-        dims: usize,
-        /// 0 keeps relative variances, 1 whitens.
-        whiten: f64,
-    },
-}
-
-/// Which coupling a flow is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
-pub enum CouplingKind {
-    /// Affine, in this form.
-    Affine {
-        /// Order of scale and shift.
-        form: Form,
-    },
-    /// Rational-quadratic splines.
-    Spline {
-        /// Bins of each spline.
-        bins: usize,
-        /// Half-width of the box.
-        bound: f64,
-    },
-}
-
-/// The class prior.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind", content = "values")]
-pub enum Prior {
-    /// All classes alike.
-    Uniform,
-    /// As often as among the labelled rows.
-    Empirical,
-    /// Given probabilities, in the order of the class names.
-    Given(Vec<f64>),
-}
-
-/// The architecture before the data's size is known.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Architecture {
-    /// Number of couplings.
-    pub depth: usize,
-    /// Widths of their hidden layers.
-    pub hidden: Vec<usize>,
-    /// Their kind.
-    pub coupling: CouplingKind,
-    /// How they start.
-    pub init: Init,
-    /// Where the means go.
-    pub means: Means,
-    /// Standard deviation of every Gaussian.
-    pub sigma: f64,
-    /// Their shape.
-    pub covariance: Covariance,
-    /// Gaussians per class.
-    pub per_class: usize,
-    /// What of the mixture is trained.
-    pub trainable: Trainable,
-    /// Class prior.
-    pub prior: Prior,
-}
-
-/// Label spreading over a graph of nearest neighbours, as a guide for the start.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Graph {
-    /// Neighbours of each row.
-    pub neighbours: usize,
-    /// How far labels spread, below 1.
-    pub alpha: f64,
-}
-
-/// Several short starts, of which the best goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MultiStart {
-    /// Number of starts; 1 trains right away.
-    pub starts: usize,
-    /// Length of a short start as a fraction of the full run.
-    pub fraction: f64,
-    /// Folds of the labelled cross-validation.
-    pub folds: usize,
-}
-
-/// Everything that decides a fit, but the data and the seed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FitConfig {
-    /// Preprocessing.
-    pub prepare: Prepare,
-    /// Flow and mixture.
-    pub architecture: Architecture,
-    /// Guidance by a neighbour graph.
-    pub graph: Option<Graph>,
-    /// Starts.
-    pub multi_start: MultiStart,
-    /// Training.
-    pub train: TrainConfig,
-}
 
 /// Where a fit is, for people who watch.
 #[derive(Clone, Debug, PartialEq)]
@@ -232,8 +120,9 @@ impl<'a> Fitter<'a> {
 
     /// Runs to the end, or to the observer's wish to stop.
     pub fn run(mut self, observer: &mut dyn FitObserver) -> Result<Model> {
+        self.config.validate()?;
         let problem = Prepared::new(self.config, self.data)?;
-        let fingerprint = fingerprint(self.config, self.data, self.seed);
+        let fingerprint = self.fingerprint();
         let mut progress = Progress::default();
         let mut saved: Option<Saved> = None;
         if let Some(checkpoints) = &mut self.checkpoints {
@@ -254,6 +143,7 @@ impl<'a> Fitter<'a> {
         }
         let state = self.train(train, &rows, seed, state, &progress, observer)?;
         let gmm = state.averaged();
+        problem.check_finite(&gmm, &state)?;
         let sample = Array2::from_shape_fn((problem.x.nrows().min(256), problem.x.ncols()), |(i, j)| {
             problem.x[[i * problem.x.nrows() / problem.x.nrows().min(256), j]]
         });
@@ -278,6 +168,16 @@ impl<'a> Fitter<'a> {
             provenance,
             history: state.history,
         })
+    }
+
+    /// What a checkpoint must agree on with the run that resumes it. Engines and devices round differently.
+    fn fingerprint(&self) -> Fingerprint {
+        let config = serde_json::to_vec(&(self.config, self.engine, format!("{:?}", self.place)));
+        Fingerprint {
+            config: blake3::hash(&config.expect("plain data")).to_hex().to_string(),
+            data: data_hash(self.data),
+            seed: self.seed,
+        }
     }
 
     /// Scores short starts and returns the best one's number.
@@ -387,171 +287,6 @@ impl<'a> Fitter<'a> {
     }
 }
 
-impl Architecture {
-    /// The flow for rows of `dim` columns.
-    pub fn flow(&self, dim: usize) -> FlowSpec {
-        let mut mask = Mask::KeepEven;
-        let layers = (0..self.depth)
-            .map(|_| {
-                let hidden = self.hidden.clone();
-                let layer = match self.coupling {
-                    CouplingKind::Affine { form } => BijectionSpec::Affine { mask, hidden, form },
-                    CouplingKind::Spline { bins, bound } => {
-                        BijectionSpec::Spline { mask, hidden, bins, bound }
-                    }
-                };
-                mask = mask.flipped();
-                layer
-            })
-            .collect();
-        FlowSpec { dim, layers }
-    }
-}
-
-impl Prior {
-    fn log(&self, counts: &[usize]) -> Result<Vec<f64>> {
-        let probabilities: Vec<f64> = match self {
-            Self::Uniform => vec![1.0; counts.len()],
-            Self::Empirical => counts.iter().map(|&n| n as f64).collect(),
-            Self::Given(values) => values.clone(),
-        };
-        let total: f64 = probabilities.iter().sum();
-        if probabilities.len() != counts.len() || probabilities.iter().any(|p| *p <= 0.0 || !p.is_finite()) {
-            return Err(Error::Config(format!(
-                "a class prior needs one positive number for each of {} classes, got {probabilities:?}",
-                counts.len()
-            )));
-        }
-        Ok(probabilities.iter().map(|p| (p / total).ln()).collect())
-    }
-}
-
-impl Prepare {
-    /// Learns the preprocessing from rows.
-    pub fn learn(&self, x: ArrayView2<f64>) -> Result<Preprocess> {
-        Ok(match *self {
-            Self::Standardise => Preprocess::standardise(x)?,
-            Self::Scale => Preprocess::scale(x)?,
-            Self::Pca { dims, whiten } => Preprocess::pca(x, dims.min(x.ncols()), whiten)?,
-        })
-    }
-}
-
-/// The problem in the flow's space.
-struct Prepared {
-    preprocess: Preprocess,
-    /// All rows, `[n, dim]`.
-    x: Array2<f64>,
-    labelled: Vec<usize>,
-    unlabelled: Vec<usize>,
-    y: Vec<Option<usize>>,
-    n_classes: usize,
-    graph: Option<Graph>,
-    /// Label spreading with all labels, `[n, K]`.
-    spread: Option<Array2<f64>>,
-}
-
-impl Prepared {
-    fn new(config: &FitConfig, data: &SemiSupervised) -> Result<Self> {
-        let preprocess = config.prepare.learn(data.x().view())?;
-        let x = preprocess.apply(data.x().view());
-        let graph = config.graph.filter(|_| !data.unlabelled().is_empty());
-        let mut problem = Self {
-            preprocess,
-            x,
-            labelled: data.labelled(),
-            unlabelled: data.unlabelled(),
-            y: data.y().to_vec(),
-            n_classes: data.n_classes(),
-            graph,
-            spread: None,
-        };
-        problem.spread = problem.graph.map(|graph| problem.spreading(&graph, None));
-        Ok(problem)
-    }
-
-    fn y_labelled(&self) -> Vec<usize> {
-        self.labelled.iter().filter_map(|&row| self.y[row]).collect()
-    }
-
-    /// Labels with a fold (positions among the labelled rows) hidden.
-    fn visible(&self, held: Option<&Vec<usize>>) -> Vec<Option<usize>> {
-        let mut y = self.y.clone();
-        for &at in held.into_iter().flatten() {
-            y[self.labelled[at]] = None;
-        }
-        y
-    }
-
-    fn spreading(&self, graph: &Graph, held: Option<&Vec<usize>>) -> Array2<f64> {
-        semisup::label_spreading(
-            self.x.view(),
-            &self.visible(held),
-            self.n_classes,
-            graph.neighbours,
-            graph.alpha,
-        )
-    }
-
-    /// Class weights of every row for placing means: labels, and the graph's opinion if there is one.
-    fn weights(&self, held: Option<&Vec<usize>>) -> Array2<f64> {
-        let mut q = match (&self.graph, held, &self.spread) {
-            (Some(graph), Some(_), _) => self.spreading(graph, held),
-            (_, _, Some(spread)) => spread.clone(),
-            _ => Array2::zeros((self.x.nrows(), self.n_classes)),
-        };
-        for (mut row, y) in q.rows_mut().into_iter().zip(self.visible(held)) {
-            if let Some(k) = y {
-                row.fill(0.0);
-                row[k] = 1.0;
-            }
-        }
-        q
-    }
-
-    /// Rows to train on; a held-out fold joins neither side.
-    fn rows(&self, held: Option<&Vec<usize>>) -> TrainingRows {
-        let visible = self.visible(held);
-        let labelled: Vec<usize> =
-            self.labelled.iter().copied().filter(|&row| visible[row].is_some()).collect();
-        let soft = self.graph.map(|graph| {
-            let spread = match (&self.spread, held) {
-                (Some(spread), None) => spread.clone(),
-                _ => self.spreading(&graph, held),
-            };
-            spread.select(Axis(0), &self.unlabelled).iter().map(|&v| v as f32).collect()
-        });
-        TrainingRows {
-            y: labelled.iter().filter_map(|&row| visible[row]).collect(),
-            labelled: Rows::new(self.x.select(Axis(0), &labelled).view()),
-            unlabelled: Rows::new(self.x.select(Axis(0), &self.unlabelled).view()),
-            soft,
-            n_classes: self.n_classes,
-        }
-    }
-
-    /// Mean log p(y | x) of held-out labelled rows plus mean log p(x) per dimension of unlabelled rows.
-    fn score(&self, gmm: &FlowGmm, held: &[usize]) -> f64 {
-        let log_sum = |row: ndarray::ArrayView1<f64>| {
-            let max = row.fold(f64::NEG_INFINITY, |a, &b| a.max(b));
-            row.iter().map(|v| (v - max).exp()).sum::<f64>().ln() + max
-        };
-        let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len().max(1) as f64;
-        let held: Vec<usize> = held.iter().map(|&at| self.labelled[at]).collect();
-        let joint = gmm.log_joint(self.x.select(Axis(0), &held).view());
-        let own = held
-            .iter()
-            .zip(joint.rows())
-            .map(|(&row, joint)| joint[self.y[row].expect("held rows are labelled")] - log_sum(joint));
-        let labelled = mean(own.collect());
-        let rows: Vec<usize> = self.unlabelled.iter().copied().take(4096).collect();
-        let joint = gmm.log_joint(self.x.select(Axis(0), &rows).view());
-        let unlabelled = mean(joint.rows().into_iter().map(log_sum).collect());
-        let score = labelled + unlabelled / gmm.dim() as f64;
-        if score.is_nan() { f64::NEG_INFINITY } else { score }
-    }
-}
-
 /// Passes a trainer's events on and writes checkpoints in between.
 struct Watcher<'a> {
     observer: &'a mut dyn FitObserver,
@@ -594,13 +329,4 @@ fn data_hash(data: &SemiSupervised) -> String {
         hasher.update(name.as_bytes()).update(&[0]);
     }
     hasher.finalize().to_hex().to_string()
-}
-
-/// What a checkpoint must agree on with the run that resumes it.
-fn fingerprint(config: &FitConfig, data: &SemiSupervised, seed: u64) -> Fingerprint {
-    Fingerprint {
-        config: blake3::hash(&serde_json::to_vec(config).expect("plain data")).to_hex().to_string(),
-        data: data_hash(data),
-        seed,
-    }
 }

@@ -190,7 +190,7 @@ impl Model {
             return Err(bad("classes, columns, preprocessing and architecture do not fit together".into()));
         }
         let stored: usize = file.tensors.values().map(|(_, values)| values.len()).sum();
-        let expected = n_parameters(&header.spec);
+        let expected = header.spec.n_parameters();
         if expected != Some(stored) {
             return Err(bad(format!("it holds {stored} numbers, its architecture needs another count")));
         }
@@ -245,20 +245,4 @@ pub(crate) fn fill(gmm: &mut FlowGmm, file: &mut Container, prefix: &str) -> std
         theta.set(place.vector(values));
     }
     Ok(())
-}
-
-/// Parameters an architecture has, or `None` if the number overflows: checked before anything is allocated.
-fn n_parameters(spec: &ModelSpec) -> Option<usize> {
-    let dim = spec.flow.dim;
-    let mut total: usize = 0;
-    for layer in &spec.flow.layers {
-        total = total.checked_add(layer.n_parameters(dim)?)?;
-    }
-    let c = spec.mixture.n_components();
-    let sigma = match spec.mixture.covariance {
-        crate::Covariance::Spherical => 1,
-        crate::Covariance::Diagonal => spec.mixture.dim,
-    };
-    let mixture = c.checked_mul(spec.mixture.dim.checked_add(sigma)?.checked_add(1)?)?;
-    total.checked_add(mixture)?.checked_add(spec.mixture.n_classes())
 }

@@ -9,6 +9,7 @@ pub mod analysis;
 pub mod bijection;
 mod certificate;
 mod checkpoint;
+mod config;
 mod container;
 mod device;
 mod em;
@@ -21,6 +22,7 @@ mod means;
 mod mixture;
 mod model;
 pub mod objective;
+mod prepared;
 mod recipe;
 pub mod tensor;
 mod theta;
@@ -29,13 +31,11 @@ pub mod train;
 pub use bijection::Bijection;
 pub use certificate::{Certificate, certify, jacobian, log_abs_det};
 pub use checkpoint::{Checkpoints, Resume};
+pub use config::{Architecture, CouplingKind, FitConfig, Graph, MultiStart, Prepare, Prior};
 pub use device::DeviceName;
 pub use em::{Em, MixtureStep, estimate};
 pub use error::{Error, Result};
-pub use fit::{
-    Architecture, CouplingKind, FitConfig, FitObserver, Fitter, FlowGmmLearner, Graph, MultiStart, Prepare,
-    Prior, Stage, fit,
-};
+pub use fit::{FitObserver, Fitter, FlowGmmLearner, Stage, fit};
 pub use fitted::{FORMAT, Model, Provenance, Scores};
 pub use flow::{Engine, Flow, FlowSpec};
 pub use means::{Means, centroids};

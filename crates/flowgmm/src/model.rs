@@ -13,7 +13,7 @@ use crate::{
     Error, Result,
     bijection::{Bijection, Init, Mapped},
     flow::{Engine, Flow, FlowSpec},
-    mixture::{Mixture, MixtureSpec, MixtureValues},
+    mixture::{Covariance, Mixture, MixtureSpec, MixtureValues},
     tensor::{Place, log_normalise, log_sum_exp, to_array},
     theta::Theta,
 };
@@ -26,6 +26,24 @@ pub struct ModelSpec {
     pub flow: FlowSpec,
     /// The latent mixture.
     pub mixture: MixtureSpec,
+}
+
+impl ModelSpec {
+    /// Number of values of a model of this architecture, or `None` if it overflows: known before anything is allocated.
+    pub fn n_parameters(&self) -> Option<usize> {
+        let mut total: usize = 0;
+        for layer in &self.flow.layers {
+            total = total.checked_add(layer.n_parameters(self.flow.dim)?)?;
+        }
+        let MixtureSpec { dim, covariance, .. } = self.mixture;
+        let sigmas = match covariance {
+            Covariance::Spherical => 1,
+            Covariance::Diagonal => dim,
+        };
+        let each = dim.checked_add(sigmas)?.checked_add(1)?;
+        let mixture = self.mixture.n_components().checked_mul(each)?;
+        total.checked_add(mixture)?.checked_add(self.mixture.n_classes())
+    }
 }
 
 /// Rows per pass when scoring: memory stays bounded by this, not by the data.
@@ -92,8 +110,8 @@ impl FlowGmm {
     pub(crate) fn blank(spec: &ModelSpec, place: &Place) -> Result<Self> {
         let c = spec.mixture.n_components();
         let sigma_columns = match spec.mixture.covariance {
-            crate::Covariance::Spherical => 1,
-            crate::Covariance::Diagonal => spec.mixture.dim,
+            Covariance::Spherical => 1,
+            Covariance::Diagonal => spec.mixture.dim,
         };
         let values = MixtureValues {
             means: Array2::zeros((c, spec.mixture.dim)),

@@ -4,7 +4,7 @@ use semisup::SemiSupervised;
 
 use crate::{
     bijection::{Form, Init},
-    fit::{Architecture, CouplingKind, FitConfig, Graph, MultiStart, Prepare, Prior},
+    config::{Architecture, CouplingKind, FitConfig, Graph, MultiStart, Prepare, Prior},
     means::Means,
     mixture::{Covariance, Trainable},
     objective::{Agreement, Consistency, Labelled, Objective, Scale, SoftTargets, Unlabelled},

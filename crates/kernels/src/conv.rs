@@ -20,9 +20,12 @@
 //! |---------------|------------------------------------------------------------------|
 //! | `activations` | images in blocks of sixteen channels                             |
 //! | `preact`      | batch norm, ReLU, convolution, residual                          |
-//! | `passes`      | how a batch is split, forward and backward                       |
-//! | `winograd`    | the transforms of F(4x4, 3x3) and their adjoints                 |
+//! | `forward`, `backward` | the two passes over a batch                              |
+//! | `groups`      | how a batch is split into units of work                          |
 //! | `product`     | the matrix products                                              |
+//! | `winograd`    | the transforms of F(4x4, 3x3) and their adjoints, in one dimension |
+//! | `tiles`       | the same in two dimensions, on rows of tiles                     |
+//! | `taps`        | the weights' side of it                                          |
 //! | `reference`   | the same mathematics as plain f64 loops, for tests               |
 //!
 //! ```
@@ -36,10 +39,14 @@
 //! ```
 
 mod activations;
-mod passes;
+mod backward;
+mod forward;
+mod groups;
 mod preact;
 mod product;
 pub mod reference;
+mod taps;
+mod tiles;
 mod winograd;
 
 pub use crate::batch_norm::{EPSILON, Moments};
@@ -47,7 +54,9 @@ pub use activations::{Activations, Shape, Workspace};
 pub use preact::{PreActConv, PreActGradients, PreActParams};
 
 use crate::batch_norm::channel_sums;
-use passes::{Epilogue, Extra, Source};
+use crate::simd::{Kernel, Lane, Lanes, dispatch};
+use forward::{Activation, Epilogue, Extra, Source};
+use rayon::prelude::*;
 
 /// The extent of a convolution's kernel. A 3x3 kernel pads with one row and column of zeros: images keep
 /// their size.
@@ -119,13 +128,28 @@ impl Conv {
     /// # Panics
     /// When a shape does not fit.
     pub fn forward_relu(&self, w: &[f32], bias: Option<&[f32]>, x: &Activations) -> Activations {
-        self.run(w, x, Epilogue { bias, relu: true, ..Epilogue::default() })
+        self.run(w, x, Epilogue { bias, activation: Activation::Relu, ..Epilogue::default() })
     }
 
     fn run(&self, w: &[f32], x: &Activations, epilogue: Epilogue) -> Activations {
         self.check(Some(w), Some(x), None);
         assert!(epilogue.bias.is_none_or(|b| b.len() == self.out_channels), "bias: one per output channel");
-        passes::forward(self, Source { x, norm: None }, w, epilogue, Extra::Nothing)
+        forward::forward(self, Source { x, norm: None }, w, epilogue, Extra::Nothing)
+    }
+
+    /// `gy` where `y > 0`, else 0: from the gradient of [`Conv::forward_relu`]'s output `y` to that of the sums
+    /// before the ReLU, which is what the methods below take.
+    ///
+    /// # Panics
+    /// When the shapes differ.
+    pub fn relu_gradient(&self, y: &Activations, gy: &Activations) -> Activations {
+        assert_eq!(y.shape(), gy.shape(), "y and its gradient");
+        let mut to = Activations::uninitialised(&self.workspace, y.shape());
+        let plane = y.shape().plane();
+        to.lanes_mut().par_chunks_mut(plane).enumerate().for_each(|(i, to)| {
+            dispatch(Mask { y: &y.lanes()[i * plane..][..plane], gy: &gy.lanes()[i * plane..][..plane], to });
+        });
+        to
     }
 
     /// The gradient of `x` from that of `y`.
@@ -134,7 +158,7 @@ impl Conv {
     /// When a shape does not fit.
     pub fn input_gradient(&self, w: &[f32], gy: &Activations) -> Activations {
         self.check(Some(w), None, Some(gy));
-        passes::backward(self, None, Some(w), gy).input.expect("asked for by giving w")
+        backward::backward(self, None, Some(w), gy).input.expect("asked for by giving w")
     }
 
     /// The gradient of the weights `[out, in, k, k]`.
@@ -143,7 +167,7 @@ impl Conv {
     /// When a shape does not fit.
     pub fn weight_gradient(&self, x: &Activations, gy: &Activations) -> Vec<f32> {
         self.check(None, Some(x), Some(gy));
-        passes::backward(self, Some(Source { x, norm: None }), None, gy)
+        backward::backward(self, Some(Source { x, norm: None }), None, gy)
             .weights
             .expect("asked for by giving x")
     }
@@ -163,7 +187,7 @@ impl Conv {
     /// When a shape does not fit.
     pub fn backward(&self, w: &[f32], x: &Activations, gy: &Activations) -> ConvGradients {
         self.check(Some(w), Some(x), Some(gy));
-        let back = passes::backward(self, Some(Source { x, norm: None }), Some(w), gy);
+        let back = backward::backward(self, Some(Source { x, norm: None }), Some(w), gy);
         ConvGradients {
             x: back.input.expect("asked for by giving w"),
             weights: back.weights.expect("asked for by giving x"),
@@ -184,6 +208,22 @@ impl Conv {
         assert!(y.is_none_or(|y| y.shape().channels == self.out_channels), "channels of y for {self:?}");
         if let (Some(x), Some(y)) = (x, y) {
             assert_eq!(x.shape().with_channels(0), y.shape().with_channels(0), "x and y: images of one size");
+        }
+    }
+}
+
+/// `gy` where `y > 0`.
+struct Mask<'a> {
+    y: &'a [Lane],
+    gy: &'a [Lane],
+    to: &'a mut [Lane],
+}
+
+impl Kernel for Mask<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        for ((to, y), gy) in self.to.iter_mut().zip(self.y).zip(self.gy) {
+            L::store(L::where_positive(L::load(y), L::load(gy)), to);
         }
     }
 }

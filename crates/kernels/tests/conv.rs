@@ -128,6 +128,10 @@ fn check_conv(case: &Case) {
     assert_close("y + b", &conv.forward(&case.w, Some(&case.bias), &x).to_nchw(), &biased, TOLERANCE);
     let relu = conv.forward_relu(&case.w, Some(&case.bias), &x);
     assert_close("relu", &relu.to_nchw(), &reference::relu(&biased), TOLERANCE);
+    let masked = conv.relu_gradient(&relu, &gy).to_nchw();
+    let gated = |(y, g): (&f32, &f32)| if *y > 0.0 { *g } else { 0.0 };
+    let want: Vec<f32> = relu.to_nchw().iter().zip(&case.gy).map(gated).collect();
+    assert_eq!(masked, want, "relu gradient");
 
     let (gx, gw) = reference::backward(shape, out, k, &wide(&case.w), &wide(&case.x), &wide(&case.gy));
     let both = conv.backward(&case.w, &x, &gy);
@@ -314,7 +318,7 @@ fn thread_counts_change_no_bit() {
 /// The error that training sees: 64 channels, activations after a ReLU, weights as initialised.
 #[test]
 fn error_at_the_size_of_a_real_layer() {
-    let shape = Shape { n: 4, channels: 64, height: 28, width: 28 };
+    let shape = Shape { n: 2, channels: 64, height: 28, width: 28 };
     let mut case = Case::new(shape, 64, KernelSize::Three, 11);
     case.x.iter_mut().for_each(|x| *x = x.max(0.0));
     case.w.iter_mut().for_each(|w| *w /= 24.0);

@@ -9,7 +9,8 @@
 //! training forward also leaves the moments of `y` with it, measured while `y` is in cache, for the batch
 //! norm of the next layer.
 
-use super::passes::{self, Epilogue, Extra, Source};
+use super::backward::backward;
+use super::forward::{Epilogue, Extra, Source, forward};
 use super::{Activations, Conv, KernelSize, Workspace};
 use crate::batch_norm::{Moments, Norm};
 
@@ -94,7 +95,7 @@ impl PreActConv {
         self.conv.check(Some(params.weights), Some(x), residual);
         let norm = self.norm(params, moments);
         let epilogue = Epilogue { residual, ..Epilogue::default() };
-        passes::forward(&self.conv, Source { x, norm: Some(&norm) }, params.weights, epilogue, extra)
+        forward(&self.conv, Source { x, norm: Some(&norm) }, params.weights, epilogue, extra)
     }
 
     /// The gradients of [`PreActConv::forward`] from `gy`, that of `y`, through the moments of `x` too.
@@ -113,7 +114,7 @@ impl PreActConv {
         assert!(skip.is_none_or(|skip| skip.shape() == x.shape()), "skip: the shape of x");
         let norm = self.norm(params, x.moments());
         let source = Source { x, norm: Some(&norm) };
-        let back = passes::backward(&self.conv, Some(source), Some(params.weights), gy);
+        let back = backward(&self.conv, Some(source), Some(params.weights), gy);
         let mut gx = back.input.expect("asked for by giving the weights");
         let (gamma, beta) = norm.finish(x, &back.sums, skip, &mut gx);
         PreActGradients { x: gx, gamma, beta, weights: back.weights.expect("asked for by giving the source") }

@@ -1,0 +1,305 @@
+//! What decides a fit, as plain data: preprocessing, architecture, graph, starts, training. And what makes no sense.
+
+use ndarray::ArrayView2;
+use semisup::Preprocess;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Error, Result,
+    bijection::{BijectionSpec, Form, Init, Mask},
+    flow::FlowSpec,
+    means::Means,
+    mixture::{Covariance, Trainable},
+    train::TrainConfig,
+};
+
+/// How the user's columns are made ready for the flow.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+pub enum Prepare {
+    /// Each column to mean 0 and variance 1.
+    Standardise,
+    /// All columns by one factor, to mean variance 1.
+    Scale,
+    /// The leading principal directions, coordinate j divided by sd_j^whiten.
+    Pca {
+        /// Directions kept, at most.
+        dims: usize,
+        /// 0 keeps relative variances, 1 whitens.
+        whiten: f64,
+    },
+}
+
+/// Which coupling a flow is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+pub enum CouplingKind {
+    /// Affine, in this form.
+    Affine {
+        /// Order of scale and shift.
+        form: Form,
+    },
+    /// Rational-quadratic splines.
+    Spline {
+        /// Bins of each spline.
+        bins: usize,
+        /// Half-width of the box.
+        bound: f64,
+    },
+}
+
+/// The class prior.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", content = "values")]
+pub enum Prior {
+    /// All classes alike.
+    Uniform,
+    /// As often as among the labelled rows.
+    Empirical,
+    /// Given probabilities, in the order of the class names.
+    Given(Vec<f64>),
+}
+
+/// The architecture before the data's size is known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Architecture {
+    /// Number of couplings.
+    pub depth: usize,
+    /// Widths of their hidden layers.
+    pub hidden: Vec<usize>,
+    /// Their kind.
+    pub coupling: CouplingKind,
+    /// How they start.
+    pub init: Init,
+    /// Where the means go.
+    pub means: Means,
+    /// Standard deviation of every Gaussian.
+    pub sigma: f64,
+    /// Their shape.
+    pub covariance: Covariance,
+    /// Gaussians per class.
+    pub per_class: usize,
+    /// What of the mixture is trained.
+    pub trainable: Trainable,
+    /// Class prior.
+    pub prior: Prior,
+}
+
+/// Label spreading over a graph of nearest neighbours, as a guide for the start.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Graph {
+    /// Neighbours of each row.
+    pub neighbours: usize,
+    /// How far labels spread, below 1.
+    pub alpha: f64,
+}
+
+/// Several short starts, of which the best goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MultiStart {
+    /// Number of starts; 1 trains right away.
+    pub starts: usize,
+    /// Length of a short start as a fraction of the full run.
+    pub fraction: f64,
+    /// Folds of the labelled cross-validation.
+    pub folds: usize,
+}
+
+/// Everything that decides a fit, but the data and the seed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FitConfig {
+    /// Preprocessing.
+    pub prepare: Prepare,
+    /// Flow and mixture.
+    pub architecture: Architecture,
+    /// Guidance by a neighbour graph.
+    pub graph: Option<Graph>,
+    /// Starts.
+    pub multi_start: MultiStart,
+    /// Training.
+    pub train: TrainConfig,
+}
+
+impl Architecture {
+    /// The flow for rows of `dim` columns.
+    pub fn flow(&self, dim: usize) -> FlowSpec {
+        let mut mask = Mask::KeepEven;
+        let layers = (0..self.depth)
+            .map(|_| {
+                let hidden = self.hidden.clone();
+                let layer = match self.coupling {
+                    CouplingKind::Affine { form } => BijectionSpec::Affine { mask, hidden, form },
+                    CouplingKind::Spline { bins, bound } => {
+                        BijectionSpec::Spline { mask, hidden, bins, bound }
+                    }
+                };
+                mask = mask.flipped();
+                layer
+            })
+            .collect();
+        FlowSpec { dim, layers }
+    }
+}
+
+impl Prior {
+    pub(crate) fn log(&self, counts: &[usize]) -> Result<Vec<f64>> {
+        let probabilities: Vec<f64> = match self {
+            Self::Uniform => vec![1.0; counts.len()],
+            Self::Empirical => counts.iter().map(|&n| n as f64).collect(),
+            Self::Given(values) => values.clone(),
+        };
+        let total: f64 = probabilities.iter().sum();
+        if probabilities.len() != counts.len() || probabilities.iter().any(|p| *p <= 0.0 || !p.is_finite()) {
+            return Err(Error::Config(format!(
+                "a class prior needs one positive number for each of {} classes, got {probabilities:?}",
+                counts.len()
+            )));
+        }
+        Ok(probabilities.iter().map(|p| (p / total).ln()).collect())
+    }
+}
+
+impl Prepare {
+    /// Learns the preprocessing from rows.
+    pub fn learn(&self, x: ArrayView2<f64>) -> Result<Preprocess> {
+        Ok(match *self {
+            Self::Standardise => Preprocess::standardise(x)?,
+            Self::Scale => Preprocess::scale(x)?,
+            Self::Pca { dims, whiten } => Preprocess::pca(x, dims.min(x.ncols()), whiten)?,
+        })
+    }
+}
+
+/// One rule of a configuration: what it is about, whether it holds, and what would.
+type Rule = (&'static str, bool, &'static str);
+
+impl FitConfig {
+    /// Checks every number for sense, so that a typo is a message and not a strange model.
+    pub fn validate(&self) -> Result<()> {
+        let mut rules = self.architecture.rules();
+        rules.extend(self.train.rules());
+        let positive = |v: f64| v.is_finite() && v > 0.0;
+        if let Prepare::Pca { dims, whiten } = self.prepare {
+            rules.push(("prepare.dims", dims > 0, "at least 1"));
+            rules.push(("prepare.whiten", whiten.is_finite(), "a finite number"));
+        }
+        if let Some(graph) = &self.graph {
+            rules.push(("graph.neighbours", graph.neighbours > 0, "at least 1"));
+            rules.push(("graph.alpha", positive(graph.alpha) && graph.alpha < 1.0, "between 0 and 1"));
+        }
+        let MultiStart { starts, fraction, folds } = self.multi_start;
+        rules.push(("multi_start.starts", (1..=1000).contains(&starts), "between 1 and 1000"));
+        rules.push(("multi_start.fraction", positive(fraction) && fraction <= 1.0, "above 0, at most 1"));
+        rules.push(("multi_start.folds", starts == 1 || folds >= 2, "at least 2"));
+        match rules.into_iter().find(|(_, holds, _)| !holds) {
+            None => Ok(()),
+            Some((what, _, wanted)) => Err(Error::Config(format!("{what} must be {wanted}"))),
+        }
+    }
+}
+
+impl Architecture {
+    fn rules(&self) -> Vec<Rule> {
+        let positive = |v: f64| v.is_finite() && v > 0.0;
+        let means = match self.means {
+            Means::Random { r } | Means::Ring { r } | Means::Centroids { r } => positive(r),
+            Means::Antipodal { distance } => positive(distance),
+            Means::Separated { r, apart } => positive(r) && positive(apart),
+        };
+        vec![
+            ("architecture.depth", (1..=1024).contains(&self.depth), "between 1 and 1024"),
+            ("architecture.sigma", positive(self.sigma), "a positive number"),
+            ("architecture.per_class", (1..=1000).contains(&self.per_class), "between 1 and 1000"),
+            ("architecture.means", means, "of positive scale"),
+        ]
+    }
+}
+
+impl TrainConfig {
+    fn rules(&self) -> Vec<Rule> {
+        let fraction = |v: f64| (0.0..=1.0).contains(&v);
+        let weight = |v: f64| v.is_finite() && v >= 0.0;
+        let objective = &self.objective;
+        let extra = [&objective.consistency.map(|c| c.weight), &objective.soft_targets.map(|s| s.weight)];
+        let weights =
+            [objective.labelled, objective.unlabelled, objective.cross_entropy, objective.alignment];
+        vec![
+            ("train.steps", self.steps > 0, "at least 1"),
+            ("train.batch_labelled", self.batch_labelled > 0, "at least 1"),
+            ("train.batch_unlabelled", self.batch_unlabelled > 0, "at least 1"),
+            ("train.schedule.peak", self.schedule.peak.is_finite() && self.schedule.peak > 0.0, "positive"),
+            ("train.schedule.warm_up", (0.0..1.0).contains(&self.schedule.warm_up), "at least 0, below 1"),
+            (
+                "train.adam betas",
+                [self.adam.beta1, self.adam.beta2].iter().all(|b| (0.0..1.0).contains(b)),
+                "at least 0, below 1",
+            ),
+            ("train.adam.epsilon", self.adam.epsilon > 0.0, "positive"),
+            ("train.adam.clip", self.adam.clip.is_none_or(|c| c > 0.0), "positive"),
+            ("train.ema", self.ema.is_none_or(|d| (0.0..1.0).contains(&d)), "at least 0, below 1"),
+            ("train.noise", weight(self.noise), "at least 0"),
+            ("train.view_noise", weight(self.view_noise), "at least 0"),
+            (
+                "train.objective weights",
+                weights.into_iter().chain(extra.into_iter().copied().flatten()).all(weight),
+                "at least 0",
+            ),
+            (
+                "train.objective",
+                objective.labelled > 0.0 || objective.cross_entropy > 0.0,
+                "using the labels: labelled or cross_entropy above 0",
+            ),
+            (
+                "train.objective.temperature",
+                objective.temperature.is_finite() && objective.temperature > 0.0,
+                "positive",
+            ),
+            (
+                "train.objective.consistency.ramp",
+                objective.consistency.is_none_or(|c| fraction(c.ramp)),
+                "between 0 and 1",
+            ),
+            (
+                "train.objective.soft_targets.until",
+                objective.soft_targets.is_none_or(|s| fraction(s.until)),
+                "between 0 and 1",
+            ),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_recipes_are_valid_and_nonsense_is_named() {
+        assert!(FitConfig::toy().validate().is_ok());
+        type Spoil = fn(&mut FitConfig);
+        let spoilt: [(&str, Spoil); 10] = [
+            ("train.batch_labelled", |c| c.train.batch_labelled = 0),
+            ("graph.alpha", |c| c.graph.as_mut().expect("toys have a graph").alpha = 1.0),
+            ("train.objective ", |c| {
+                c.train.objective.labelled = 0.0;
+                c.train.objective.cross_entropy = 0.0;
+            }),
+            ("architecture.sigma", |c| c.architecture.sigma = 0.0),
+            ("train.ema", |c| c.train.ema = Some(f64::NAN)),
+            ("train.schedule.peak", |c| c.train.schedule.peak = -1.0),
+            ("train.schedule.warm_up", |c| c.train.schedule.warm_up = 2.0),
+            ("train.objective.temperature", |c| c.train.objective.temperature = 0.0),
+            ("architecture.per_class", |c| c.architecture.per_class = 0),
+            ("prepare.dims", |c| c.prepare = Prepare::Pca { dims: 0, whiten: 0.0 }),
+        ];
+        for (name, spoil) in spoilt {
+            let mut config = FitConfig::toy();
+            spoil(&mut config);
+            let message = config.validate().expect_err(name).to_string();
+            assert!(message.contains(name), "{message} does not name {name}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! A semi-supervised problem in the flow's own space: preprocessed rows, visible labels, the graph's opinion.
+
+use ndarray::{Array2, Axis};
+use semisup::{Preprocess, SemiSupervised};
+
+use crate::{
+    Error, Result,
+    config::{FitConfig, Graph},
+    model::FlowGmm,
+    train::{Rows, TrainState, TrainingRows},
+};
+
+/// The problem in the flow's space.
+pub(crate) struct Prepared {
+    pub(crate) preprocess: Preprocess,
+    /// All rows, `[n, dim]`.
+    pub(crate) x: Array2<f64>,
+    labelled: Vec<usize>,
+    unlabelled: Vec<usize>,
+    y: Vec<Option<usize>>,
+    n_classes: usize,
+    graph: Option<Graph>,
+    /// Label spreading with all labels, `[n, K]`.
+    spread: Option<Array2<f64>>,
+}
+
+impl Prepared {
+    pub(crate) fn new(config: &FitConfig, data: &SemiSupervised) -> Result<Self> {
+        let preprocess = config.prepare.learn(data.x().view())?;
+        let x = preprocess.apply(data.x().view());
+        let graph = config.graph.filter(|_| !data.unlabelled().is_empty());
+        let mut problem = Self {
+            preprocess,
+            x,
+            labelled: data.labelled(),
+            unlabelled: data.unlabelled(),
+            y: data.y().to_vec(),
+            n_classes: data.n_classes(),
+            graph,
+            spread: None,
+        };
+        problem.spread = problem.graph.map(|graph| problem.spreading(&graph, None));
+        Ok(problem)
+    }
+
+    pub(crate) fn y_labelled(&self) -> Vec<usize> {
+        self.labelled.iter().filter_map(|&row| self.y[row]).collect()
+    }
+
+    /// Labels with a fold (positions among the labelled rows) hidden.
+    fn visible(&self, held: Option<&Vec<usize>>) -> Vec<Option<usize>> {
+        let mut y = self.y.clone();
+        for &at in held.into_iter().flatten() {
+            y[self.labelled[at]] = None;
+        }
+        y
+    }
+
+    fn spreading(&self, graph: &Graph, held: Option<&Vec<usize>>) -> Array2<f64> {
+        semisup::label_spreading(
+            self.x.view(),
+            &self.visible(held),
+            self.n_classes,
+            graph.neighbours,
+            graph.alpha,
+        )
+    }
+
+    /// Class weights of every row for placing means: labels, and the graph's opinion if there is one.
+    pub(crate) fn weights(&self, held: Option<&Vec<usize>>) -> Array2<f64> {
+        let mut q = match (&self.graph, held, &self.spread) {
+            (Some(graph), Some(_), _) => self.spreading(graph, held),
+            (_, _, Some(spread)) => spread.clone(),
+            _ => Array2::zeros((self.x.nrows(), self.n_classes)),
+        };
+        for (mut row, y) in q.rows_mut().into_iter().zip(self.visible(held)) {
+            if let Some(k) = y {
+                row.fill(0.0);
+                row[k] = 1.0;
+            }
+        }
+        q
+    }
+
+    /// Rows to train on; a held-out fold joins neither side.
+    pub(crate) fn rows(&self, held: Option<&Vec<usize>>) -> TrainingRows {
+        let visible = self.visible(held);
+        let labelled: Vec<usize> =
+            self.labelled.iter().copied().filter(|&row| visible[row].is_some()).collect();
+        let soft = self.graph.map(|graph| {
+            let spread = match (&self.spread, held) {
+                (Some(spread), None) => spread.clone(),
+                _ => self.spreading(&graph, held),
+            };
+            spread.select(Axis(0), &self.unlabelled).iter().map(|&v| v as f32).collect()
+        });
+        TrainingRows {
+            y: labelled.iter().filter_map(|&row| visible[row]).collect(),
+            labelled: Rows::new(self.x.select(Axis(0), &labelled).view()),
+            unlabelled: Rows::new(self.x.select(Axis(0), &self.unlabelled).view()),
+            soft,
+            n_classes: self.n_classes,
+        }
+    }
+
+    /// An error unless every labelled row has a finite density: a run too short to give up must not end in NaN.
+    pub(crate) fn check_finite(&self, gmm: &FlowGmm, state: &TrainState) -> Result<()> {
+        let joint = gmm.log_joint(self.x.select(Axis(0), &self.labelled).view());
+        if joint.iter().all(|v| v.is_finite()) {
+            return Ok(());
+        }
+        let cause = "a labelled row has no finite density".to_string();
+        Err(Error::Diverged { step: state.step, cause, rollbacks: state.rollbacks })
+    }
+
+    /// Mean log p(y | x) of held-out labelled rows plus mean log p(x) per dimension of unlabelled rows.
+    pub(crate) fn score(&self, gmm: &FlowGmm, held: &[usize]) -> f64 {
+        let log_sum = |row: ndarray::ArrayView1<f64>| {
+            let max = row.fold(f64::NEG_INFINITY, |a, &b| a.max(b));
+            row.iter().map(|v| (v - max).exp()).sum::<f64>().ln() + max
+        };
+        let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len().max(1) as f64;
+        let held: Vec<usize> = held.iter().map(|&at| self.labelled[at]).collect();
+        let joint = gmm.log_joint(self.x.select(Axis(0), &held).view());
+        let own = held
+            .iter()
+            .zip(joint.rows())
+            .map(|(&row, joint)| joint[self.y[row].expect("held rows are labelled")] - log_sum(joint));
+        let labelled = mean(own.collect());
+        let rows: Vec<usize> = self.unlabelled.iter().copied().take(4096).collect();
+        let joint = gmm.log_joint(self.x.select(Axis(0), &rows).view());
+        let unlabelled = mean(joint.rows().into_iter().map(log_sum).collect());
+        let score = labelled + unlabelled / gmm.dim() as f64;
+        if score.is_nan() { f64::NEG_INFINITY } else { score }
+    }
+}
