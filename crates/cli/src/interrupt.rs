@@ -2,22 +2,25 @@
 
 use std::{
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     process,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Mutex, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use crate::exit::{Failure, INTERRUPTED, Result};
 
 static WANTED: AtomicBool = AtomicBool::new(false);
+/// An unfinished file: while there is one, Ctrl-C removes it and ends the program.
+static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
+/// The system takes one handler; what it does is decided above.
+static INSTALLED: OnceLock<std::result::Result<(), String>> = OnceLock::new();
 
-/// From now on Ctrl-C only sets [`wanted`].
+/// From now on Ctrl-C only sets [`wanted`]; a second one leaves at once.
 pub fn listen() -> Result<()> {
-    install(|| {
-        if WANTED.swap(true, Ordering::SeqCst) {
-            process::exit(INTERRUPTED.into());
-        }
-    })
+    install(None)
 }
 
 /// Whether someone pressed Ctrl-C.
@@ -27,13 +30,22 @@ pub fn wanted() -> bool {
 
 /// From now on Ctrl-C removes the unfinished file and ends the program.
 pub fn exit_removing(temporary: &Path) -> Result<()> {
-    let temporary = temporary.to_path_buf();
-    install(move || {
-        let _ = fs::remove_file(&temporary);
-        process::exit(INTERRUPTED.into());
-    })
+    install(Some(temporary.to_path_buf()))
 }
 
-fn install(handler: impl FnMut() + Send + 'static) -> Result<()> {
-    ctrlc::set_handler(handler).map_err(|error| Failure::Internal(format!("cannot catch Ctrl-C: {error}")))
+fn install(unfinished: Option<PathBuf>) -> Result<()> {
+    *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) = unfinished;
+    let installed = INSTALLED.get_or_init(|| ctrlc::set_handler(handle).map_err(|error| error.to_string()));
+    installed.clone().map_err(|error| Failure::Internal(format!("cannot catch Ctrl-C: {error}")))
+}
+
+fn handle() {
+    let unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let again = WANTED.swap(true, Ordering::SeqCst);
+    if let Some(file) = &unfinished {
+        let _ = fs::remove_file(file);
+    }
+    if again || unfinished.is_some() {
+        process::exit(INTERRUPTED.into());
+    }
 }

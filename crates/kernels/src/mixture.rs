@@ -108,7 +108,7 @@ impl Gaussians<'_> {
             self.means.len() == parameters && self.precisions.len() == parameters,
             "C means and precisions"
         );
-        assert!(self.dim > 0 && z.len() % self.dim == 0, "rows of {} columns", self.dim);
+        assert!(self.dim > 0 && z.len().is_multiple_of(self.dim), "rows of {} columns", self.dim);
         z.len() / self.dim
     }
 
@@ -214,7 +214,7 @@ impl Kernel for ParameterGradient<'_> {
 /// # Panics
 /// When `columns` does not divide the number of values.
 pub fn log_sum_exp(a: &[f32], columns: usize) -> Vec<f32> {
-    assert!(columns > 0 && a.len() % columns == 0, "rows of {columns} columns");
+    assert!(columns > 0 && a.len().is_multiple_of(columns), "rows of {columns} columns");
     let row = |row: &[f32]| {
         let max = row.iter().copied().fold(f32::NEG_INFINITY, |m, v| if v > m || v.is_nan() { v } else { m });
         if max == f32::NEG_INFINITY {
