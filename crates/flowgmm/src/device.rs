@@ -104,46 +104,66 @@ mod gpu {
 
 #[cfg(feature = "wgpu")]
 mod gpu {
-    use burn::tensor::{DeviceKind, DeviceType, wgpu::WgpuInitError};
+    use std::sync::{Mutex, PoisonError};
+
+    use burn::tensor::{
+        DeviceKind,
+        wgpu::{WgpuBackend, WgpuInitError},
+    };
 
     use super::*;
 
-    /// GPUs of one kind that are looked for.
-    const MOST: usize = 16;
-
     pub(super) fn open(name: &DeviceName) -> Result<Device> {
-        let found = Device::enumerate(DeviceType::Wgpu);
-        let is_there = |kind: &DeviceKind| found.contains(&Device::wgpu(kind.clone()));
-        let kind = match name {
-            DeviceName::Gpu(number) => {
-                let mut gpus: Vec<DeviceKind> = candidates().filter(is_there).collect();
-                if *number >= gpus.len() {
-                    return Err(absent(name, gpus.len()));
+        match name {
+            DeviceName::Gpu(number) => nth(name, *number),
+            _ => start(name, DeviceKind::Cpu)?.ok_or_else(no_software_driver),
+        }
+    }
+
+    /// GPU number `n`, the fastest kind first.
+    fn nth(name: &DeviceName, n: usize) -> Result<Device> {
+        let mut found = 0;
+        for kind in [DeviceKind::DiscreteGpu, DeviceKind::IntegratedGpu, DeviceKind::VirtualGpu] {
+            for number in 0.. {
+                match start(name, kind(number))? {
+                    None => break,
+                    Some(device) if found == n => return Ok(device),
+                    Some(_) => found += 1,
                 }
-                gpus.swap_remove(*number)
             }
-            _ => Some(DeviceKind::Cpu).filter(is_there).ok_or_else(no_software_driver)?,
-        };
-        // Started here and not by the first tensor, because here a failure is an error and there a panic.
-        match Device::wgpu_options().device_kind(kind.clone()).init() {
-            Ok(device) => Ok(device),
-            Err(WgpuInitError::Registration { .. }) => Ok(Device::wgpu(kind)), // it runs already
+        }
+        Err(absent(name, found))
+    }
+
+    /// What runs already: Burn starts a device once.
+    static RUNNING: Mutex<Vec<(DeviceKind, Device)>> = Mutex::new(Vec::new());
+
+    /// Starts a device, unless it runs; `None` if this machine has none of the kind.
+    ///
+    /// The first tensor would start it as well, but a failure there is a panic.
+    fn start(name: &DeviceName, kind: DeviceKind) -> Result<Option<Device>> {
+        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, device)) = running.iter().find(|(known, _)| *known == kind) {
+            return Ok(Some(device.clone()));
+        }
+        // On Linux OpenGL is not even asked: it offers none of these kinds, yet Burn prefers it to a software Vulkan.
+        let api = if cfg!(target_os = "linux") { WgpuBackend::Vulkan } else { WgpuBackend::Auto };
+        match Device::wgpu_options().device_kind(kind.clone()).graphics_api(api).init() {
+            Ok(device) => {
+                running.push((kind, device.clone()));
+                Ok(Some(device))
+            }
+            Err(WgpuInitError::AdapterUnavailable { .. }) => Ok(None),
             Err(error) => Err(Error::Config(format!(
                 "device {name} does not start: {error}; look at its driver, or use the device cpu"
             ))),
         }
     }
 
-    /// Every GPU that could be there, the fastest kind first.
-    fn candidates() -> impl Iterator<Item = DeviceKind> {
-        let kinds = [DeviceKind::DiscreteGpu, DeviceKind::IntegratedGpu, DeviceKind::VirtualGpu];
-        kinds.into_iter().flat_map(|kind| (0..MOST).map(kind))
-    }
-
     fn absent(name: &DeviceName, n: usize) -> Error {
         let found = match n {
             0 => "no GPU with a Vulkan, Metal or DirectX 12 driver was found".to_string(),
-            n => format!("GPUs are numbered from 0 and {n} found"),
+            n => format!("GPUs are numbered from 0, and {n} were found"),
         };
         Error::Config(format!("device {name}: {found}; install the GPU's driver, or use the device cpu"))
     }

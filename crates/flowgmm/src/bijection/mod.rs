@@ -124,7 +124,7 @@ pub enum BijectionSpec {
         /// The spline lives on [-bound, bound]; outside it is the identity.
         bound: f64,
     },
-    /// Columns in a fixed other order: z[:, j] = x[:, order[j]].
+    /// Columns in a fixed other order: column j of z is column `order[j]` of x.
     Permutation {
         /// Where each column comes from.
         order: Vec<usize>,

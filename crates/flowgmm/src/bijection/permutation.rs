@@ -1,4 +1,4 @@
-//! Columns in a fixed other order: z[:, j] = x[:, order[j]], log_det = 0.
+//! Columns in a fixed other order: `z[:, j] = x[:, order[j]]`, log_det = 0.
 
 use burn::tensor::Tensor;
 
