@@ -5,13 +5,13 @@
 //!
 //! A training step is forward, loss, backward and Adam. W1: 2000 rows, dim 21, hidden 256, 7 couplings, 2 classes;
 //! W2: 200 or 2000 rows, dim 768, hidden 512, 7 couplings, 4 classes; W4a and W4b score 100k and 20k rows of W1's and
-//! W2's model in batches of 2000 (class posterior and log p(x)). ITERS and THREADS are read from the environment.
+//! W2's model in batches of 2000 (class posterior and log p(x)); W3 is forward and backward of four residual blocks. ITERS and THREADS are read from the environment.
 
 use std::time::Instant;
 
 use burn::tensor::Tensor;
 use flowgmm::{
-    Flow, FlowGmm, FlowSpec, Means, Mixture, MixtureSpec, MixtureValues,
+    Flow, FlowGmm, FlowSpec, Means, Mixture, MixtureSpec, MixtureValues, ResidualTower,
     bijection::{Form, Init},
     objective::marginal_nll,
     tensor::{Place, log_normalise},
@@ -28,7 +28,7 @@ fn main() {
     let iterations = setting("ITERS", 25);
     let mut works: Vec<String> = std::env::args().skip(1).collect();
     if works.is_empty() {
-        works = ["W1", "W2-200", "W2-2000", "W4a", "W4b"].map(String::from).to_vec();
+        works = ["W1", "W2-200", "W2-2000", "W3", "W4a", "W4b"].map(String::from).to_vec();
     }
     if works == ["--scaling"] {
         return scaling(iterations);
@@ -38,6 +38,7 @@ fn main() {
             "W1" => training(&TABULAR, iterations),
             "W2-200" => training(&Shape { rows: 200, ..EMBEDDINGS }, iterations),
             "W2-2000" => training(&EMBEDDINGS, iterations),
+            "W3" => convolution(iterations),
             "W4a" => scoring(&Shape { rows: 100_000, ..TABULAR }, iterations),
             "W4b" => scoring(&Shape { rows: 20_000, ..EMBEDDINGS }, iterations),
             other => {
@@ -146,6 +147,19 @@ fn scoring(shape: &Shape, iterations: usize) -> (f64, f64) {
             let joint = densities.log_joint();
             std::hint::black_box((log_normalise(joint.clone()).exp(), densities.log_marginal()));
         }
+    })
+}
+
+/// Forward and backward of four residual blocks: 64 channels, batch 32, 28x28, gradients of x and all parameters.
+fn convolution(iterations: usize) -> (f64, f64) {
+    let place = Place::cpu();
+    let tower = ResidualTower::new(64, 4, &mut semisup::rng(0), &place).expect("a valid tower");
+    let x: Tensor<4> =
+        rows(&Shape { rows: 32, dim: 64 * 28 * 28, ..TABULAR }, &place).reshape([32, 64, 28, 28]);
+    measure(2, iterations, || {
+        let (tracked, x) = (tower.tracked(), x.clone().autodiff().require_grad());
+        let gradients = tracked.forward(x.clone()).sum().backward();
+        std::hint::black_box((x.grad(&gradients), tracked.thetas()[0].value().grad(&gradients)));
     })
 }
 

@@ -8,11 +8,13 @@
 //! |---|---|
 //! | `chain` | a run of affine couplings: parents (x, theta_1, ..., theta_m) |
 //! | `gaussians` | the mixture's log-densities: parents (z, means, log sigmas) |
+//! | `residual` | a tower of residual blocks on images: parents (x, theta_1, ..., theta_m) |
 //! | `adam` | the optimiser's update, in place |
 
 mod adam;
 mod chain;
 mod gaussians;
+mod residual;
 
 use burn::{
     backend::{Autodiff, DispatchDevice, Flex, tensor::FloatTensor},
@@ -24,6 +26,7 @@ use crate::theta::Theta;
 pub(crate) use adam::{adam, sum_of_squares};
 pub(crate) use chain::{MAX_COUPLINGS, forward, inverse};
 pub(crate) use gaussians::log_densities;
+pub(crate) use residual::{MAX_LAYERS, Tower, residual_tower};
 
 type Plain = FloatTensor<Flex>;
 type Tracked = FloatTensor<Autodiff<Flex>>;
