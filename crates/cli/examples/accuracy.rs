@@ -5,7 +5,7 @@
 //!     cargo run --release --example accuracy -- --readme           # puts the stored results into README.md
 //!
 //! Settings are the demo's (`FitConfig::toy`, `FitConfig::table`). They were chosen on draws 0 to 14; the table is
-//! made on draws 100 to 104, which played no part in the choice.
+//! made on draws 1000 to 1004, which nobody had looked at before.
 
 use std::{fs, path::PathBuf, time::Instant};
 
@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use semisup::{Classifier, Problem, Toy, digits_problem, metrics::accuracy};
 use serde::{Deserialize, Serialize};
 
-const FIRST_SEED: u64 = 100;
+const FIRST_SEED: u64 = 1000;
 const DRAWS: u64 = 5;
 
 #[derive(Serialize, Deserialize)]
