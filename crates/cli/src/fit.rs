@@ -201,7 +201,8 @@ impl Outcome<'_> {
         let engine = json!(self.engine());
         let engine = engine.as_str().unwrap_or_default();
         match self.settings.device {
-            DeviceName::Cpu => format!("cpu, {engine} engine"),
+            DeviceName::Cpu if self.engine() == Engine::Composed => format!("cpu, {engine} engine"),
+            DeviceName::Cpu => format!("cpu, {engine} engine ({})", flowgmm::instruction_set()),
             name => format!("{name} ({}), {engine} engine", self.model.gmm().place().describe()),
         }
     }

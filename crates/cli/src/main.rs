@@ -32,6 +32,9 @@ use exit::{Failure, Result};
 #[derive(Parser)]
 #[command(name = "flowgmm", version, arg_required_else_help = true, after_help = exit::HELP)]
 struct Cli {
+    /// Log what happens inside to stderr: error, warn, info, debug or trace [default: off]
+    #[arg(long, global = true, value_name = "LEVEL", env = "FLOWGMM_LOG")]
+    log: Option<String>,
     #[command(subcommand)]
     command: Command,
 }
@@ -55,7 +58,20 @@ enum Command {
 fn main() -> ExitCode {
     let matches = Cli::command().get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    exit::conclude(|| run(cli.command, &matches))
+    exit::conclude(|| {
+        start_log(cli.log.as_deref())?;
+        run(cli.command, &matches)
+    })
+}
+
+/// Sends events of this level and above to stderr.
+fn start_log(level: Option<&str>) -> Result<()> {
+    let Some(level) = level.filter(|level| !level.is_empty()) else { return Ok(()) };
+    let level: tracing::level_filters::LevelFilter = level.parse().map_err(|_| {
+        Failure::Usage(format!("unknown log level '{level}'; use off, error, warn, info, debug or trace"))
+    })?;
+    tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).init();
+    Ok(())
 }
 
 fn run(command: Command, matches: &ArgMatches) -> Result<()> {

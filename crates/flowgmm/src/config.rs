@@ -1,7 +1,7 @@
 //! What decides a fit, as plain data: preprocessing, architecture, graph, starts, training. And what makes no sense.
 
-use ndarray::ArrayView2;
-use semisup::Preprocess;
+use ndarray::{ArrayView1, ArrayView2};
+use semisup::{Monotone, Preprocess};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -23,6 +23,13 @@ pub enum Prepare {
     Scale,
     /// The leading principal directions, coordinate j divided by sd_j^whiten.
     Pca {
+        /// Directions kept, at most.
+        dims: usize,
+        /// 0 keeps relative variances, 1 whitens.
+        whiten: f64,
+    },
+    /// The same of columns brought to variance 1 first.
+    PcaStandardised {
         /// Directions kept, at most.
         dims: usize,
         /// 0 keeps relative variances, 1 whitens.
@@ -86,14 +93,38 @@ pub struct Architecture {
     pub prior: Prior,
 }
 
-/// Label spreading over a graph of nearest neighbours, as a guide for the start.
+/// Which columns are made normal by a monotone map before anything else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Columns {
+    /// None.
+    #[default]
+    AsIs,
+    /// Those with a long tail or with one value in many rows.
+    Skewed,
+    /// All with at least three values.
+    Normal,
+}
+
+/// A quick opinion on the class of every row, which guides the start: it places the means, and unlabelled rows take
+/// it as a soft target that fades out.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Graph {
-    /// Neighbours of each row.
-    pub neighbours: usize,
-    /// How far labels spread, below 1.
-    pub alpha: f64,
+#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+pub enum Guide {
+    /// Label spreading over a graph of nearest neighbours in the flow's space.
+    LabelSpreading {
+        /// Neighbours of each row.
+        neighbours: usize,
+        /// How far labels spread, below 1.
+        alpha: f64,
+    },
+    /// Self-training of a logistic regression on the standardised columns.
+    SelfTraining {
+        /// Inverse penalty.
+        c: f64,
+        /// Probability from which a prediction becomes a label.
+        threshold: f64,
+    },
 }
 
 /// Several short starts, of which the best goes on.
@@ -112,12 +143,14 @@ pub struct MultiStart {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FitConfig {
+    /// Columns made normal.
+    pub columns: Columns,
     /// Preprocessing.
     pub prepare: Prepare,
     /// Flow and mixture.
     pub architecture: Architecture,
-    /// Guidance by a neighbour graph.
-    pub graph: Option<Graph>,
+    /// Guidance of the start; several opinions are averaged.
+    pub guides: Vec<Guide>,
     /// Starts.
     pub multi_start: MultiStart,
     /// Training.
@@ -163,6 +196,33 @@ impl Prior {
     }
 }
 
+impl Columns {
+    /// The maps of the columns of x `[n, dim]`.
+    pub fn learn(&self, x: ArrayView2<f64>) -> Vec<Option<Monotone>> {
+        let wanted = |column: ArrayView1<f64>| match self {
+            Self::AsIs => false,
+            Self::Skewed => is_skewed(column),
+            Self::Normal => true,
+        };
+        let map = |column: ArrayView1<f64>| {
+            wanted(column).then(|| Monotone::to_normal(column.iter().copied())).flatten()
+        };
+        x.columns().into_iter().map(map).collect()
+    }
+}
+
+/// Whether a column has a long tail (skewness above 2 in size), or one value in three rows of ten.
+fn is_skewed(column: ArrayView1<f64>) -> bool {
+    let n = column.len() as f64;
+    let mean = column.sum() / n;
+    let moment = |power: i32| column.iter().map(|v| (v - mean).powi(power)).sum::<f64>() / n;
+    let mut sorted = column.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let longest = sorted.chunk_by(|a, b| a == b).map(<[f64]>::len).max().unwrap_or(0);
+    let skewness = moment(3) / moment(2).powf(1.5);
+    skewness.abs() > 2.0 || longest as f64 > 0.3 * n
+}
+
 impl Prepare {
     /// Learns the preprocessing from rows.
     pub fn learn(&self, x: ArrayView2<f64>) -> Result<Preprocess> {
@@ -170,6 +230,9 @@ impl Prepare {
             Self::Standardise => Preprocess::standardise(x)?,
             Self::Scale => Preprocess::scale(x)?,
             Self::Pca { dims, whiten } => Preprocess::pca(x, dims.min(x.ncols()), whiten)?,
+            Self::PcaStandardised { dims, whiten } => {
+                Preprocess::pca_standardised(x, dims.min(x.ncols()), whiten)?
+            }
         })
     }
 }
@@ -183,13 +246,21 @@ impl FitConfig {
         let mut rules = self.architecture.rules();
         rules.extend(self.train.rules());
         let positive = |v: f64| v.is_finite() && v > 0.0;
-        if let Prepare::Pca { dims, whiten } = self.prepare {
+        if let Prepare::Pca { dims, whiten } | Prepare::PcaStandardised { dims, whiten } = self.prepare {
             rules.push(("prepare.dims", dims > 0, "at least 1"));
             rules.push(("prepare.whiten", whiten.is_finite(), "a finite number"));
         }
-        if let Some(graph) = &self.graph {
-            rules.push(("graph.neighbours", graph.neighbours > 0, "at least 1"));
-            rules.push(("graph.alpha", positive(graph.alpha) && graph.alpha < 1.0, "between 0 and 1"));
+        for guide in &self.guides {
+            match *guide {
+                Guide::LabelSpreading { neighbours, alpha } => {
+                    rules.push(("guides.neighbours", neighbours > 0, "at least 1"));
+                    rules.push(("guides.alpha", (0.0..1.0).contains(&alpha), "at least 0, below 1"));
+                }
+                Guide::SelfTraining { c, threshold } => {
+                    rules.push(("guides.c", positive(c), "a positive number"));
+                    rules.push(("guides.threshold", (0.0..=1.0).contains(&threshold), "between 0 and 1"));
+                }
+            }
         }
         let MultiStart { starts, fraction, folds } = self.multi_start;
         rules.push(("multi_start.starts", (1..=1000).contains(&starts), "between 1 and 1000"));
@@ -282,7 +353,7 @@ mod tests {
         type Spoil = fn(&mut FitConfig);
         let spoilt: [(&str, Spoil); 10] = [
             ("train.batch_labelled", |c| c.train.batch_labelled = 0),
-            ("graph.alpha", |c| c.graph.as_mut().expect("toys have a graph").alpha = 1.0),
+            ("guides.alpha", |c| c.guides = vec![Guide::LabelSpreading { neighbours: 5, alpha: 1.0 }]),
             ("train.objective ", |c| {
                 c.train.objective.labelled = 0.0;
                 c.train.objective.cross_entropy = 0.0;

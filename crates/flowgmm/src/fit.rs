@@ -121,6 +121,14 @@ impl<'a> Fitter<'a> {
     /// Runs to the end, or to the observer's wish to stop.
     pub fn run(mut self, observer: &mut dyn FitObserver) -> Result<Model> {
         self.config.validate()?;
+        tracing::info!(
+            engine = ?self.engine,
+            device = %self.place.describe(),
+            kernels = flowgmm_kernels::instruction_set(),
+            rows = self.data.n(),
+            labelled = self.data.labelled().len(),
+            "fitting"
+        );
         let problem = Prepared::new(self.config, self.data)?;
         let fingerprint = self.fingerprint();
         let mut progress = Progress::default();

@@ -113,9 +113,9 @@ impl Model {
     /// Class probabilities and log p(x) of rows.
     pub fn score(&self, x: ArrayView2<f64>) -> Scores {
         let mut log_probs = self.gmm.log_joint(self.preprocess.apply(x).view());
-        let stretch = self.preprocess.log_det().unwrap_or(0.0);
+        let stretch = self.preprocess.log_density_gain(x).unwrap_or_else(|| vec![0.0; x.nrows()]);
         let mut log_marginal = Vec::with_capacity(x.nrows());
-        for mut row in log_probs.rows_mut() {
+        for (mut row, stretch) in log_probs.rows_mut().into_iter().zip(stretch) {
             let max = row.fold(f64::NEG_INFINITY, |a, &b| a.max(b));
             let log_sum = row.iter().map(|v| (v - max).exp()).sum::<f64>().ln() + max;
             log_marginal.push(log_sum + stretch);
@@ -143,7 +143,7 @@ impl Model {
         rng: &mut Rng,
     ) -> (Array2<f64>, Vec<usize>) {
         let (x, classes) = self.gmm.sample(n, class, temperature, rng);
-        (self.preprocess.invert(x.view()), classes)
+        (self.preprocess.invert_sampling(x.view(), temperature, rng), classes)
     }
 
     /// Writes the model file, atomically.

@@ -51,18 +51,29 @@ impl FlowSpec {
     }
 }
 
-/// Which code computes affine couplings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Which code computes affine couplings. The default is `Fused`, unless the environment variable `FLOWGMM_ENGINE`
+/// names another: so every test can run on every engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Engine {
     /// The fused kernel where it applies (CPU, single precision), composed operations elsewhere.
-    #[default]
     Fused,
     /// The same, but the backward pass recomputes hidden values from the inverse instead of storing them: memory
     /// independent of the depth, for two more evaluations of each network.
     LowMemory,
     /// Composed Burn operations everywhere: the oracle, and the path of other devices.
     Composed,
+}
+
+impl Default for Engine {
+    fn default() -> Self {
+        static CHOSEN: std::sync::OnceLock<Engine> = std::sync::OnceLock::new();
+        *CHOSEN.get_or_init(|| match std::env::var("FLOWGMM_ENGINE").as_deref() {
+            Ok("low-memory") => Self::LowMemory,
+            Ok("composed") => Self::Composed,
+            _ => Self::Fused,
+        })
+    }
 }
 
 impl Engine {

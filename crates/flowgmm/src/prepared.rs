@@ -5,7 +5,7 @@ use semisup::{Preprocess, SemiSupervised};
 
 use crate::{
     Error, Result,
-    config::{FitConfig, Graph},
+    config::{FitConfig, Guide},
     model::FlowGmm,
     train::{Rows, TrainState, TrainingRows},
 };
@@ -19,16 +19,25 @@ pub(crate) struct Prepared {
     unlabelled: Vec<usize>,
     y: Vec<Option<usize>>,
     n_classes: usize,
-    graph: Option<Graph>,
-    /// Label spreading with all labels, `[n, K]`.
-    spread: Option<Array2<f64>>,
+    guides: Vec<Guide>,
+    /// All columns, standardised, for guides that look at them: `[n, columns]`, or nothing.
+    columns: Option<Array2<f64>>,
+    /// The guides' opinion with all labels, `[n, K]`.
+    opinion: Option<Array2<f64>>,
 }
 
 impl Prepared {
     pub(crate) fn new(config: &FitConfig, data: &SemiSupervised) -> Result<Self> {
-        let preprocess = config.prepare.learn(data.x().view())?;
-        let x = preprocess.apply(data.x().view());
-        let graph = config.graph.filter(|_| !data.unlabelled().is_empty());
+        let shapes = config.columns.learn(data.x());
+        let shaped = semisup::shape(data.x(), &shapes);
+        let preprocess = config.prepare.learn(shaped.view())?.behind(shapes);
+        let x = preprocess.apply(data.x());
+        let guides = if data.unlabelled().is_empty() { Vec::new() } else { config.guides.clone() };
+        let looks_at_columns = |guide: &Guide| matches!(guide, Guide::SelfTraining { .. });
+        let columns = match guides.iter().any(looks_at_columns) {
+            true => Some(Preprocess::standardise(shaped.view())?.apply(shaped.view())),
+            false => None,
+        };
         let mut problem = Self {
             preprocess,
             x,
@@ -36,10 +45,11 @@ impl Prepared {
             unlabelled: data.unlabelled(),
             y: data.y().to_vec(),
             n_classes: data.n_classes(),
-            graph,
-            spread: None,
+            guides,
+            columns,
+            opinion: None,
         };
-        problem.spread = problem.graph.map(|graph| problem.spreading(&graph, None));
+        problem.opinion = problem.guidance(None);
         Ok(problem)
     }
 
@@ -56,23 +66,26 @@ impl Prepared {
         y
     }
 
-    fn spreading(&self, graph: &Graph, held: Option<&Vec<usize>>) -> Array2<f64> {
-        semisup::label_spreading(
-            self.x.view(),
-            &self.visible(held),
-            self.n_classes,
-            graph.neighbours,
-            graph.alpha,
-        )
+    /// The mean opinion of the guides on every row, `[n, K]`, with a fold hidden.
+    fn guidance(&self, held: Option<&Vec<usize>>) -> Option<Array2<f64>> {
+        let y = self.visible(held);
+        let opinions = self.guides.iter().map(|guide| match *guide {
+            Guide::LabelSpreading { neighbours, alpha } => {
+                semisup::label_spreading(self.x.view(), &y, self.n_classes, neighbours, alpha)
+            }
+            Guide::SelfTraining { c, threshold } => {
+                let columns = self.columns.as_ref().expect("kept for this guide");
+                semisup::self_training(columns.view(), &y, self.n_classes, c, threshold).1
+            }
+        });
+        let sum = opinions.reduce(|a, b| a + b)?;
+        Some(sum / self.guides.len() as f64)
     }
 
     /// Class weights of every row for placing means: labels, and the graph's opinion if there is one.
     pub(crate) fn weights(&self, held: Option<&Vec<usize>>) -> Array2<f64> {
-        let mut q = match (&self.graph, held, &self.spread) {
-            (Some(graph), Some(_), _) => self.spreading(graph, held),
-            (_, _, Some(spread)) => spread.clone(),
-            _ => Array2::zeros((self.x.nrows(), self.n_classes)),
-        };
+        let opinion = if held.is_some() { self.guidance(held) } else { self.opinion.clone() };
+        let mut q = opinion.unwrap_or_else(|| Array2::zeros((self.x.nrows(), self.n_classes)));
         for (mut row, y) in q.rows_mut().into_iter().zip(self.visible(held)) {
             if let Some(k) = y {
                 row.fill(0.0);
@@ -87,13 +100,9 @@ impl Prepared {
         let visible = self.visible(held);
         let labelled: Vec<usize> =
             self.labelled.iter().copied().filter(|&row| visible[row].is_some()).collect();
-        let soft = self.graph.map(|graph| {
-            let spread = match (&self.spread, held) {
-                (Some(spread), None) => spread.clone(),
-                _ => self.spreading(&graph, held),
-            };
-            spread.select(Axis(0), &self.unlabelled).iter().map(|&v| v as f32).collect()
-        });
+        let opinion = if held.is_some() { self.guidance(held) } else { self.opinion.clone() };
+        let soft = opinion
+            .map(|opinion| opinion.select(Axis(0), &self.unlabelled).iter().map(|&v| v as f32).collect());
         TrainingRows {
             y: labelled.iter().filter_map(|&row| visible[row]).collect(),
             labelled: Rows::new(self.x.select(Axis(0), &labelled).view()),

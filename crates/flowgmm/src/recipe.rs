@@ -4,7 +4,7 @@ use semisup::SemiSupervised;
 
 use crate::{
     bijection::{Form, Init},
-    config::{Architecture, CouplingKind, FitConfig, Graph, MultiStart, Prepare, Prior},
+    config::{Architecture, Columns, CouplingKind, FitConfig, Guide, MultiStart, Prepare, Prior},
     means::Means,
     mixture::{Covariance, Trainable},
     objective::{Agreement, Consistency, Labelled, Objective, Scale, SoftTargets, Unlabelled},
@@ -15,6 +15,7 @@ impl FitConfig {
     /// For toy problems in the plane.
     pub fn toy() -> Self {
         Self {
+            columns: Columns::AsIs,
             prepare: Prepare::Scale,
             architecture: Architecture {
                 depth: 8,
@@ -28,7 +29,7 @@ impl FitConfig {
                 trainable: Trainable::default(),
                 prior: Prior::Uniform,
             },
-            graph: Some(Graph { neighbours: 10, alpha: 0.99 }),
+            guides: vec![Guide::LabelSpreading { neighbours: 10, alpha: 0.99 }],
             multi_start: MultiStart { starts: 1, fraction: 0.1, folds: 3 },
             train: TrainConfig {
                 steps: 2500,
@@ -66,7 +67,6 @@ impl FitConfig {
         config.prepare = Prepare::Pca { dims: 32, whiten: 0.0 };
         config.architecture.hidden = vec![if data.dim() <= 8 { 128 } else { 256 }];
         config.architecture.means = Means::Separated { r: 5.0, apart: 3.0 };
-        config.graph = Some(Graph { neighbours: 10, alpha: 0.99 });
         config.train.steps = 2000;
         config.train.batch_unlabelled = 200;
         config.train.schedule.peak = 1e-3;

@@ -91,7 +91,7 @@ fn single(spec: FlowSpec, rng: &mut Rng) -> Flow {
 
 fn check_engines(spec: FlowSpec, rows: usize, rng: &mut Rng) {
     let (dim, place) = (spec.dim, Place::cpu());
-    let fused = single(spec, rng);
+    let fused = single(spec, rng).with_engine(Engine::Fused);
     let composed = fused.clone().with_engine(Engine::Composed);
     assert_eq!((fused.engine(), composed.engine()), (Engine::Fused, Engine::Composed));
     let x: Tensor<2> = place.rows(normal_rows(rows, dim, rng).view());

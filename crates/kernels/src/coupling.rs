@@ -182,7 +182,7 @@ impl Coupling {
                 Some(next) => (&mut after[..next.n_in * lanes], Finish::Relu),
                 None => (&mut *o, Finish::Nothing),
             };
-            dispatch(Linear { lanes, start: Start::Bias(b), w, x, y, finish });
+            dispatch(Linear { lanes, start: Start::Bias(b), w, x, y, finish, ahead: &[] });
         }
     }
 
@@ -219,7 +219,7 @@ impl Coupling {
             let gx = &mut before[(layer.signal_at - layer.n_in) * lanes..];
             let gy = &after[..layer.n_out * lanes];
             let finish = Finish::MaskedBy(&inputs[layer.input_at * lanes..][..layer.n_in * lanes]);
-            dispatch(Linear { lanes, start: Start::Zero, w, x: gy, y: gx, finish });
+            dispatch(Linear { lanes, start: Start::Zero, w, x: gy, y: gx, finish, ahead: &[] });
         }
         if wanted == InputGradient::Skipped || self.keep.is_empty() {
             return;
@@ -227,7 +227,7 @@ impl Coupling {
         let w = self.layers[0].transposed(weights_t);
         let gx = &mut scratch[..self.keep.len() * lanes];
         let gy = &signals[..self.layers[0].n_out * lanes];
-        dispatch(Linear { lanes, start: Start::Zero, w, x: gy, y: gx, finish: Finish::Nothing });
+        dispatch(Linear { lanes, start: Start::Zero, w, x: gy, y: gx, finish: Finish::Nothing, ahead: &[] });
         for (from, &column) in gx.chunks_exact(lanes).zip(&self.keep) {
             for (to, from) in grad[column * lanes..][..lanes].iter_mut().zip(from) {
                 to.0.iter_mut().zip(&from.0).for_each(|(a, b)| *a += b);

@@ -45,6 +45,8 @@ pub(crate) struct Linear<'a> {
     pub x: &'a [Lane],     // [in, lanes]
     pub y: &'a mut [Lane], // [out, lanes]
     pub finish: Finish<'a>,
+    /// What will be read after this product, which needs little of memory: asked for, a share before each tile.
+    pub ahead: &'a [Lane],
 }
 
 impl Kernel for Linear<'_> {
@@ -70,8 +72,13 @@ impl Linear<'_> {
     #[inline(always)]
     fn features<L: Lanes, const MV: usize, const NR: usize>(&mut self, v: usize) {
         let features = self.y.len() / self.lanes;
+        let ahead = if v == 0 { self.ahead } else { &[] };
+        let mut ahead = ahead.chunks(ahead.len().div_ceil((features / NR).max(1)).max(1));
         let mut j = 0;
         while j + NR <= features {
+            for lane in ahead.next().unwrap_or(&[]) {
+                L::prefetch(lane.0.as_ptr());
+            }
             self.tile::<L, MV, NR>(v, j);
             j += NR;
         }
@@ -200,7 +207,8 @@ mod tests {
             for level in levels() {
                 let run = |start, finish| {
                     let mut out = y.clone();
-                    dispatch_on(level, Linear { lanes, start, w: &w, x: &x, y: &mut out, finish });
+                    let ahead = &y;
+                    dispatch_on(level, Linear { lanes, start, w: &w, x: &x, y: &mut out, finish, ahead });
                     out
                 };
                 let biased = run(Start::Bias(&b), Finish::Relu);

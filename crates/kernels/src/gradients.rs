@@ -80,7 +80,7 @@ impl Chain {
             Order::PerChunk => {
                 self.for_each(tape.n, &mut sums.iter_mut().enumerate().collect::<Vec<_>>(), |(i, sum)| {
                     for chunk in &tasks {
-                        sum.iter_mut().zip(&chunk.thetas[*i]).for_each(|(a, b)| *a += b);
+                        sum.iter_mut().zip(flat(&chunk.thetas[*i])).for_each(|(a, b)| *a += b);
                     }
                 });
             }
@@ -146,9 +146,6 @@ impl Chain {
                 self.pool.take(if order == Order::AfterAll { lens.sum() } else { lens.max().unwrap_or(0) })
             })
             .collect();
-        if order == Order::PerChunk {
-            chunk.thetas = self.couplings.iter().map(|c| vec![0.0; c.n_params()]).collect();
-        }
         let mut scratch = self.pool.take(self.widest(|c| c.scratch_len(4)));
         let mut states = self.begin_recomputing(chunk);
         for (i, coupling) in self.couplings.iter().enumerate().rev() {
@@ -174,12 +171,14 @@ impl Chain {
                 );
             }
             if order == Order::PerChunk {
-                let mut sum = std::mem::take(&mut chunk.thetas[i]);
+                let mut sum = self.pool.take(coupling.n_params().div_ceil(16));
                 let views: Vec<View> = self.views(chunk, i, order).collect();
-                parts(coupling, &mut sum).iter_mut().for_each(|part| part.compute(&views, &self.pool));
-                chunk.thetas[i] = sum;
+                let parts = parts(coupling, &mut flat_mut(&mut sum)[..coupling.n_params()]);
+                parts.into_iter().for_each(|mut part| part.compute(&views, &self.pool));
+                chunk.thetas.push(sum);
             }
         }
+        chunk.thetas.reverse(); // they came last coupling first
         if wanted == InputGradient::Wanted {
             for ((panel, _, x), grad) in chunk.rows.iter_mut().zip(&grads) {
                 panel.store(grad, self.dim, x);
@@ -255,8 +254,8 @@ enum Order {
 struct Chunk<'a> {
     rows: Vec<Rows<'a>>, // per panel: grad_out [rows, dim + 1], grad_x [rows, dim] or empty
     tapes: Tapes<'a>,
-    signals: Vec<Buffer>,  // per panel
-    thetas: Vec<Vec<f32>>, // PerChunk: this chunk's gradients, per coupling
+    signals: Vec<Buffer>, // per panel
+    thetas: Vec<Buffer>, // PerChunk: this chunk's gradients, per coupling, and up to 15 numbers of no interest
 }
 
 /// The tapes of a chunk's panels.
@@ -300,8 +299,8 @@ fn parts<'a>(coupling: &Coupling, mut grad: &'a mut [f32]) -> Vec<Part<'a>> {
         let (w, rest) = grad.split_at_mut(layer.n_in * layer.n_out);
         let (b, rest) = rest.split_at_mut(layer.n_out);
         grad = rest;
-        // A multiple of four outputs, which is what a tile takes.
-        let outs = (BLOCK / layer.n_in.max(1)).next_multiple_of(4).min(layer.n_out);
+        // A multiple of 64 outputs, which is what a product takes at a time.
+        let outs = (BLOCK / layer.n_in.max(1)).next_multiple_of(64).min(layer.n_out);
         let (mut w, mut first) = (w, 0);
         for gb in b.chunks_mut(outs) {
             let (gw, rest) = w.split_at_mut(gb.len() * layer.n_in);

@@ -33,6 +33,7 @@
 //! | `conv`      | convolutions of images, with batch norm and ReLU fused in       |
 //! | `batch_norm`| the batch normalisation of a `conv::PreActConv`             |
 //! | `simd`      | sixteen f32 lanes on AVX-512, AVX2 or anything else         |
+//! | `peak`      | multiply-adds on registers alone, for the benches           |
 //! | `reference` | the same mathematics as plain f64 loops, for tests          |
 //!
 //! ```
@@ -56,6 +57,7 @@ mod dense;
 mod gradients;
 mod mixture;
 mod panel;
+mod peak;
 mod pointwise;
 mod pool;
 pub mod reference;
@@ -68,3 +70,6 @@ pub use chain::{Chain, Memory, Tape};
 pub use coupling::{Coupling, Form};
 pub use gradients::Gradients;
 pub use mixture::{GaussianGradients, Gaussians, log_sum_exp};
+#[doc(hidden)]
+pub use peak::fma_peak;
+pub use simd::instruction_set;

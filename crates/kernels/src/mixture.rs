@@ -143,6 +143,7 @@ impl Kernel for Forward<'_> {
                         sums[l] += a[at + l] * difference * difference;
                     }
                 }
+                let mut sums = sums; // another array: one indexed by a variable would live in memory from the start
                 for d in whole..dim {
                     let difference = z[d] - mu[d];
                     sums[d - whole] += a[d] * difference * difference;

@@ -4,8 +4,9 @@ use crate::simd::{Lane, ZERO};
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What idle buffers may hold in all: 2^21 lanes are 128 MiB.
-const IDLE_LANES: usize = 1 << 21;
+/// What idle buffers may hold in all: 2^22 lanes are 256 MiB, enough for a training step of 2000 rows x 768 columns
+/// (hidden 512, seven couplings), which has 200 MiB on loan at once.
+const IDLE_LANES: usize = 1 << 22;
 
 /// A shared stock of buffers.
 #[derive(Clone, Debug, Default)]

@@ -98,6 +98,18 @@ pub(crate) fn levels() -> impl Iterator<Item = Level> {
     wide.into_iter().flatten().chain([Level::Portable])
 }
 
+/// The instruction set the kernels use on this CPU.
+pub fn instruction_set() -> &'static str {
+    match level() {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => "AVX-512",
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => "AVX2",
+        Level::Portable if cfg!(target_arch = "aarch64") => "NEON",
+        Level::Portable => "portable code",
+    }
+}
+
 /// Runs `kernel` at the widest level of this CPU.
 #[inline]
 pub(crate) fn dispatch<K: Kernel>(kernel: K) {

@@ -77,11 +77,21 @@ fn row_products<'a>(
                 b_t.fill(ZERO); // columns past the last feature
             }
             transpose(&flat(b)[first * rows..], rows, width, rows, b_t, 16 * lanes);
+            // The rows of many panels do not fit a cache: the next transpose would wait for memory.
+            let ahead = match panels.get(i + 1) {
+                Some(next) => block(operands(next).1, next.lanes, first, n_b),
+                None => block(operands(&panels[0]).1, panels[0].lanes, first + 64, n_b),
+            };
             let start = if i == 0 { Start::Zero } else { Start::Add };
-            dispatch(Linear { lanes, start, w: flat(a), x: b_t, y, finish: Finish::Nothing });
+            dispatch(Linear { lanes, start, w: flat(a), x: b_t, y, finish: Finish::Nothing, ahead });
         }
         done(first, width, flat(y));
     }
+}
+
+/// Features `first .. first + 64` of a panel, as far as there are.
+fn block(panel: &[Lane], lanes: usize, first: usize, features: usize) -> &[Lane] {
+    &panel[first.min(features) * lanes..(first + 64).min(features) * lanes]
 }
 
 /// `gb[o] = sum over panels and rows of gy[o]`.

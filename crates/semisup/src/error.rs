@@ -3,7 +3,7 @@
 
 use std::io;
 
-mod wording;
+pub(crate) mod wording;
 
 use wording::{closest, count, list, present};
 
@@ -256,6 +256,82 @@ pub enum Error {
         why: String,
     },
 
+    /// A column that was named in a request is not in the header.
+    #[error("{name} has no column '{column}'. {hint}")]
+    UnknownColumn {
+        /// The file.
+        name: String,
+        /// The column asked for.
+        column: String,
+        /// The closest name, or the columns there are.
+        hint: String,
+    },
+
+    /// A column cannot be what the user declared it to be.
+    #[error("{name}, column '{column}': {why}")]
+    BadOverride {
+        /// The file.
+        name: String,
+        /// The column.
+        column: String,
+        /// What was found, and the remedy.
+        why: String,
+    },
+
+    /// Text where a date belongs.
+    #[error("{name}, line {line}, column '{column}': expected a date like {example}, found '{cell}'")]
+    NotADate {
+        /// The file.
+        name: String,
+        /// The line.
+        line: u64,
+        /// The column.
+        column: String,
+        /// The offending text.
+        cell: String,
+        /// A date in the column's format.
+        example: String,
+    },
+
+    /// A number too large for the 32-bit floating point the models compute in.
+    #[error(
+        "{name}, line {line}, column '{column}': expected a number between -3.4e38 and 3.4e38, found {value:e}. \
+         Rescale the column, or leave it out"
+    )]
+    OutOfRange {
+        /// The file.
+        name: String,
+        /// The line.
+        line: u64,
+        /// The column.
+        column: String,
+        /// The value.
+        value: f64,
+    },
+
+    /// Not one column can be turned into numbers.
+    #[error("{name} has no column to learn from: {why}")]
+    NothingToEncode {
+        /// The file.
+        name: String,
+        /// What each column is, and the remedy.
+        why: String,
+    },
+
+    /// A stored schema contradicts itself.
+    #[error("the stored schema is damaged: {why}. Train the model again or take another copy of its file")]
+    BadSchema {
+        /// The contradiction.
+        why: String,
+    },
+
+    /// A stored encoding contradicts itself.
+    #[error("the stored encoding is damaged: {why}. Train the model again or take another copy of its file")]
+    BadEncoding {
+        /// The contradiction.
+        why: String,
+    },
+
     /// No toy problem has this name.
     #[error("there is no toy problem '{0}': expected moons, circles, eight-gaussians or pinwheel")]
     UnknownToy(String),
@@ -268,14 +344,22 @@ impl Error {
     }
 
     pub(crate) fn no_label_column(name: &str, label: &str, columns: &[String]) -> Self {
-        let hint = match closest(label, columns) {
-            Some(column) => format!("Did you mean '{column}'? {}", present(columns)),
-            None => present(columns),
-        };
-        Error::NoLabelColumn { name: name.into(), label: label.into(), hint }
+        Error::NoLabelColumn { name: name.into(), label: label.into(), hint: nearest(label, columns) }
+    }
+
+    pub(crate) fn unknown_column(name: &str, column: &str, columns: &[String]) -> Self {
+        Error::UnknownColumn { name: name.into(), column: column.into(), hint: nearest(column, columns) }
     }
 
     pub(crate) fn missing_columns(name: &str, missing: Vec<String>, columns: &[String]) -> Self {
         Error::MissingColumns { name: name.into(), missing, hint: present(columns) }
+    }
+}
+
+/// The likely slip of the hand, and the columns there are.
+fn nearest(wanted: &str, columns: &[String]) -> String {
+    match closest(wanted, columns) {
+        Some(column) => format!("Did you mean '{column}'? {}", present(columns)),
+        None => present(columns),
     }
 }

@@ -23,13 +23,17 @@
 
 mod data;
 mod digits;
+pub mod encode;
 mod error;
+mod frame;
 pub mod graph;
 mod learner;
 mod linalg;
+mod logistic;
 pub mod metrics;
 mod preprocess;
 mod records;
+pub mod schema;
 pub mod split;
 mod stream;
 mod table;
@@ -37,12 +41,16 @@ mod toy;
 
 pub use data::{Labelled, Problem, SemiSupervised};
 pub use digits::{digits, digits_problem};
+pub use encode::{Encoded, Encoding, Feature, Likelihood, Role};
 pub use error::Error;
+pub use frame::{Cells, Column, Frame, Texts, number_text, read_number};
 pub use graph::{knn, label_spreading};
 pub use learner::{Classifier, Learner};
+pub use logistic::{Logistic, self_training};
 pub use metrics::{Scores, fit_temperature};
 pub use ndarray;
-pub use preprocess::Preprocess;
+pub use preprocess::{Monotone, Preprocess, normal_quantile, shape};
+pub use schema::{Kind, KindName, Labels, Schema, labels, labels_of};
 pub use stream::{RowBatches, stream_features};
 pub use table::{Table, read_table, read_table_path};
 pub use toy::Toy;

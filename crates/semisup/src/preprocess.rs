@@ -1,22 +1,32 @@
-//! Affine maps that bring features to a common scale: x' = ((x - shift) * scale) R * gain.
+//! Maps that bring features to a common scale: x' = ((u(x) - shift) * scale) R * gain.
 //!
+//! u is a monotone map of some columns, the identity on the others (see [`Monotone`]); the rest is affine, with
 //! x `[n, dim_in]`, shift and scale `[dim_in]`; R `[dim_in, dim_out]` has orthonormal columns, gain
 //! `[dim_out]`; without R the map acts on each column alone. Kept in these factors, the inverse needs no
-//! matrix inversion and log|det dx'/dx| = sum log scale + sum log gain. Learnt from rows once, then stored
-//! with the model.
+//! matrix inversion and log|det dx'/du| = sum log scale + sum log gain. What a projection drops is taken as an
+//! isotropic Gaussian (probabilistic PCA), so that x keeps a density. Learnt from rows once, then stored with the
+//! model.
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
+use rand::Rng as _;
+use rand_distr::StandardNormal;
 use serde::{Deserialize, Serialize};
 
 use crate::linalg::{Eigen, symmetric_eigen};
-use crate::{Error, Result};
+use crate::{Error, Result, Rng};
 
+mod monotone;
 mod validate;
+
+pub use monotone::{Monotone, normal_quantile};
 
 /// A fitted map. One read from a file must pass [`Preprocess::validate`] before use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Preprocess {
+    /// Monotone maps of columns before everything else; empty if no column has one.
+    #[serde(default)]
+    shapes: Vec<Option<Monotone>>, // [dim_in] or []
     method: Method,
     shift: Vec<f64>, // [dim_in]
     scale: Vec<f64>, // [dim_in]
@@ -39,6 +49,8 @@ enum Method {
 struct Projection {
     directions: Vec<f64>, // R, [dim_in, dim_out] row by row
     gain: Vec<f64>,       // [dim_out]
+    /// Mean variance of the directions that are dropped; 0 if there are none.
+    residual: f64,
 }
 
 impl Preprocess {
@@ -79,17 +91,33 @@ impl Preprocess {
         Self::standardise(x)?.project(x, dims, whiten, method)
     }
 
+    /// The same map behind monotone maps of the columns, one for each column that has one. The affine part must have
+    /// been learnt from what they make of the rows, [`shape`].
+    ///
+    /// # Panics
+    /// Unless there is one entry for each column.
+    pub fn behind(mut self, shapes: Vec<Option<Monotone>>) -> Self {
+        assert_eq!(shapes.len(), self.dim_in(), "one entry for each column");
+        self.shapes = if shapes.iter().all(Option::is_none) { Vec::new() } else { shapes };
+        self
+    }
+
     /// x' of each row, `[n, dim_in] -> [n, dim_out]`.
     ///
     /// # Panics
     /// If the number of columns is not `dim_in`.
     pub fn apply(&self, x: ArrayView2<f64>) -> Array2<f64> {
         assert_eq!(x.ncols(), self.dim_in(), "columns to preprocess");
-        let scaled = (&x - &view(&self.shift)) * view(&self.scale);
+        let scaled = self.scaled(x);
         match &self.projection {
             None => scaled,
             Some(projection) => scaled.dot(&self.directions(projection)) * view(&projection.gain),
         }
+    }
+
+    /// Shaped, centred and scaled columns, before directions are taken, `[n, dim_in]`.
+    fn scaled(&self, x: ArrayView2<f64>) -> Array2<f64> {
+        (shape(x, &self.shapes) - view(&self.shift)) * view(&self.scale)
     }
 
     /// x of each row of x', `[n, dim_out] -> [n, dim_in]`: exact unless this is a projection, then the
@@ -98,18 +126,79 @@ impl Preprocess {
     /// # Panics
     /// If the number of columns is not `dim_out`.
     pub fn invert(&self, x: ArrayView2<f64>) -> Array2<f64> {
+        self.invert_with(x, |_| {})
+    }
+
+    /// [`Preprocess::invert`] with the directions that a projection drops filled by draws from their own Gaussian,
+    /// of standard deviation times `temperature`: a sample of x given x'.
+    ///
+    /// # Panics
+    /// If the number of columns is not `dim_out`.
+    pub fn invert_sampling(&self, x: ArrayView2<f64>, temperature: f64, rng: &mut Rng) -> Array2<f64> {
+        let sigma = self.projection.as_ref().map_or(0., |p| p.residual.sqrt()) * temperature;
+        self.invert_with(x, |scaled| {
+            let Some(projection) = self.projection.as_ref().filter(|_| sigma > 0.) else { return };
+            let mut noise =
+                Array2::from_shape_simple_fn(scaled.dim(), || sigma * rng.sample::<f64, _>(StandardNormal));
+            self.constant.iter().for_each(|&column| noise.column_mut(column).fill(0.));
+            let r = self.directions(projection);
+            let kept = noise.dot(&r).dot(&r.t());
+            *scaled += &(noise - kept);
+        })
+    }
+
+    fn invert_with(&self, x: ArrayView2<f64>, add: impl FnOnce(&mut Array2<f64>)) -> Array2<f64> {
         assert_eq!(x.ncols(), self.dim_out(), "columns to map back");
-        let scaled = match &self.projection {
+        let mut scaled = match &self.projection {
             None => x.to_owned(),
             Some(projection) => (&x / &view(&projection.gain)).dot(&self.directions(projection).t()),
         };
-        scaled / view(&self.scale) + view(&self.shift)
+        add(&mut scaled);
+        let mut x = scaled / view(&self.scale) + view(&self.shift);
+        for (mut column, shape) in x.columns_mut().into_iter().zip(&self.shapes) {
+            if let Some(shape) = shape {
+                column.mapv_inplace(|u| shape.invert(u));
+            }
+        }
+        x
     }
 
-    /// log|det dx'/dx|, the same for every row; `None` for a projection, which has no density to carry over.
-    pub fn log_det(&self) -> Option<f64> {
-        let gain = self.projection.iter().flat_map(|projection| &projection.gain);
-        (!self.is_projection()).then(|| self.scale.iter().chain(gain).map(|scale| scale.ln()).sum())
+    /// log p(x) - log p(x') for each row: the log-determinant of the map, and for a projection the log-density of what
+    /// it drops, which is an isotropic Gaussian (probabilistic PCA). Constant columns count for nothing. `None` if
+    /// what is dropped has no variance: then x has no density, only x' has.
+    pub fn log_density_gain(&self, x: ArrayView2<f64>) -> Option<Vec<f64>> {
+        if self.is_projection() && !self.has_residual() {
+            return None;
+        }
+        let varies = |j: &usize| !self.constant.contains(j);
+        let mut constant: f64 = (0..self.dim_in()).filter(varies).map(|j| self.scale[j].ln()).sum();
+        let mut gains = vec![0.; x.nrows()];
+        for (column, shape) in x.columns().into_iter().zip(&self.shapes) {
+            if let Some(shape) = shape {
+                gains.iter_mut().zip(column).for_each(|(gain, &x)| *gain += shape.apply(x).1);
+            }
+        }
+        if let Some(projection) = &self.projection {
+            constant += projection.gain.iter().map(|gain| gain.ln()).sum::<f64>();
+            let dropped = (self.dim_in() - self.constant.len()) as f64 - self.dim_out() as f64;
+            if self.has_residual() {
+                let variance = projection.residual;
+                constant -= 0.5 * dropped * (std::f64::consts::TAU * variance).ln();
+                let scaled = self.scaled(x);
+                let kept = scaled.dot(&self.directions(projection));
+                for ((gain, all), kept) in gains.iter_mut().zip(scaled.rows()).zip(kept.rows()) {
+                    // |residual|^2 by Pythagoras
+                    *gain -= 0.5 * (all.dot(&all) - kept.dot(&kept)).max(0.) / variance;
+                }
+            }
+        }
+        gains.iter_mut().for_each(|gain| *gain += constant);
+        Some(gains)
+    }
+
+    /// Whether a projection drops directions that vary.
+    fn has_residual(&self) -> bool {
+        self.projection.as_ref().is_some_and(|projection| projection.residual > 0.)
     }
 
     /// Number of columns before.
@@ -122,9 +211,9 @@ impl Preprocess {
         self.projection.as_ref().map_or(self.dim_in(), |projection| projection.gain.len())
     }
 
-    /// Whether columns are lost, so that [`Preprocess::invert`] only approximates.
+    /// Whether columns that vary are lost, so that [`Preprocess::invert`] only approximates.
     pub fn is_projection(&self) -> bool {
-        self.dim_out() < self.dim_in()
+        self.dim_out() < self.dim_in() && self.dim_out() + self.constant.len() != self.dim_in()
     }
 
     /// The columns that had one value only.
@@ -139,28 +228,33 @@ impl Preprocess {
             0 => String::new(),
             n => format!(" ({n} constant)"),
         };
-        match self.method {
-            Method::Identity => format!("{dim_in} columns as they are"),
-            Method::Standardise => format!("{dim_in} columns{constant}, each to mean 0 and variance 1"),
-            Method::Scale => {
-                format!("{dim_in} columns{constant}, centred, all by one factor to mean variance 1")
-            }
-            Method::Pca { whiten, variance_kept } | Method::PcaStandardised { whiten, variance_kept } => {
-                let standardised = match self.method {
-                    Method::PcaStandardised { .. } => ", standardised",
-                    _ => "",
-                };
-                let percent = 100. * variance_kept;
-                format!(
-                    "{dim_in} columns{constant}{standardised} -> {dim_out} principal directions with {percent:.1}% of \
+        let shaped = match self.shapes.iter().flatten().count() {
+            0 => String::new(),
+            n => format!("{n} columns made normal; "),
+        };
+        shaped
+            + &match self.method {
+                Method::Identity => format!("{dim_in} columns as they are"),
+                Method::Standardise => format!("{dim_in} columns{constant}, each to mean 0 and variance 1"),
+                Method::Scale => {
+                    format!("{dim_in} columns{constant}, centred, all by one factor to mean variance 1")
+                }
+                Method::Pca { whiten, variance_kept } | Method::PcaStandardised { whiten, variance_kept } => {
+                    let standardised = match self.method {
+                        Method::PcaStandardised { .. } => ", standardised",
+                        _ => "",
+                    };
+                    let percent = 100. * variance_kept;
+                    format!(
+                        "{dim_in} columns{constant}{standardised} -> {dim_out} principal directions with {percent:.1}% of \
                      the variance, whitening {whiten}"
-                )
+                    )
+                }
             }
-        }
     }
 
     fn columnwise(method: Method, shift: Vec<f64>, scale: Vec<f64>, constant: Vec<usize>) -> Self {
-        Self { method, shift, scale, constant, projection: None }
+        Self { shapes: Vec::new(), method, shift, scale, constant, projection: None }
     }
 
     /// Adds the principal directions of what this columnwise map makes of x.
@@ -176,7 +270,7 @@ impl Preprocess {
                 "expected at least 1 direction and a finite whitening, got {dims} and {whiten}"
             )));
         }
-        let scaled = self.apply(x);
+        let scaled = self.scaled(x);
         let covariance = scaled.t().dot(&scaled) / x.nrows() as f64;
         if covariance.iter().any(|value| !value.is_finite()) {
             return Err(too_large());
@@ -197,9 +291,12 @@ impl Preprocess {
         let global = to_unit_mean(&whitened);
         self.method = method(variance.iter().sum::<f64>() / total);
         let directions = vectors.select(Axis(0), &(0..kept).collect::<Vec<_>>()).reversed_axes();
+        let dropped = self.dim_in() - self.constant.len() - kept;
+        let lost = total - variance.iter().sum::<f64>();
         self.projection = Some(Projection {
             directions: directions.iter().copied().collect(),
             gain: variance.iter().map(|value| global * value.powf(-whiten / 2.)).collect(),
+            residual: if dropped > 0 && lost > total * 1e-12 { lost / dropped as f64 } else { 0. },
         });
         checked(self)
     }
@@ -208,6 +305,17 @@ impl Preprocess {
         let shape = (self.dim_in(), projection.gain.len());
         ArrayView2::from_shape(shape, &projection.directions).expect("validated sizes")
     }
+}
+
+/// What monotone maps make of columns; a column without one stays as it is. No maps at all: all stay.
+pub fn shape(x: ArrayView2<f64>, shapes: &[Option<Monotone>]) -> Array2<f64> {
+    let mut u = x.to_owned();
+    for (mut column, shape) in u.columns_mut().into_iter().zip(shapes) {
+        if let Some(shape) = shape {
+            column.mapv_inplace(|x| shape.apply(x).0);
+        }
+    }
+    u
 }
 
 /// Mean and variance (divided by n) of each column, and which columns have one value only.

@@ -10,12 +10,12 @@ pub(super) fn present(columns: &[String]) -> String {
     format!("The columns are {}", list(columns))
 }
 
-pub(super) fn count(n: usize, noun: &str) -> String {
+pub(crate) fn count(n: usize, noun: &str) -> String {
     if n == 1 { format!("{n} {noun}") } else { format!("{n} {noun}s") }
 }
 
 /// `'a', 'b' and 7 more`: a file may have thousands of columns, a message may not.
-pub(super) fn list(names: &[String]) -> String {
+pub(crate) fn list(names: &[String]) -> String {
     const SHOWN: usize = 12;
     let mut text = names.iter().take(SHOWN).map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
     if names.len() > SHOWN {

@@ -16,6 +16,12 @@ impl Preprocess {
         ensure(self.constant.iter().all(|&column| column < dim_in), || {
             format!("a constant column beyond the {dim_in} columns")
         })?;
+        ensure(self.shapes.is_empty() || self.shapes.len() == dim_in, || {
+            format!("{} column maps for {dim_in} columns", self.shapes.len())
+        })?;
+        if let Some(fault) = self.shapes.iter().flatten().find_map(|shape| shape.fault()) {
+            return ensure(false, || fault.into());
+        }
         all_finite("shift", &self.shift)?;
         all_scales("scale", &self.scale)?;
         let Some(projection) = &self.projection else { return Ok(()) };
@@ -27,6 +33,10 @@ impl Preprocess {
         })?;
         all_finite("direction", &projection.directions)?;
         all_scales("gain", &projection.gain)?;
+        ensure(
+            projection.residual == 0. || projection.residual.is_normal() && projection.residual > 0.,
+            || format!("the dropped variance is {}", projection.residual),
+        )?;
         let r = self.directions(projection);
         let orthonormal = r.t().dot(&r).indexed_iter().all(|((i, j), value)| {
             let expected = if i == j { 1. } else { 0. };

@@ -1,0 +1,276 @@
+//! What the columns of a [`Frame`] mean: decided from their cells, said with the reason, open to correction.
+//!
+//! ```text
+//! Frame [n rows, columns] -Schema::infer-> one ColumnSchema per column but the label
+//! ```
+//!
+//! | kind | cells | becomes |
+//! |---|---|---|
+//! | numeric | numbers | one dimension |
+//! | boolean | yes/no, true/false, y/n, t/f | one dimension, 0 or 1 |
+//! | categorical | few different texts | one dimension per level |
+//! | date | dates or times of one format | one dimension, days since 1970-01-01 |
+//! | text | sentences, names, nearly all different | nothing: needs an encoder of texts |
+//! | constant | one value | nothing, but is written back |
+//! | identifier | counts or names the rows | nothing, with a warning |
+//! | empty | all missing | nothing, with a warning |
+//! | ignored | set aside by the user | nothing |
+//!
+//! An identifier would let a model recognise rows instead of learning from them. A column that gives the label away
+//! is kept, with a warning: only the user knows whether it will be there at prediction time.
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Frame, Result};
+
+mod date;
+mod grid;
+mod identifier;
+mod infer;
+mod labels;
+mod leak;
+mod levels;
+mod numbers;
+mod snap;
+mod summary;
+mod validate;
+
+pub use date::DateFormat;
+pub use labels::{Labels, labels, labels_of};
+pub use numbers::NumberFacts;
+pub(crate) use numbers::median;
+pub(crate) use snap::snap;
+pub use summary::ColumnSummary;
+
+use leak::Target;
+
+/// What every column but the label is. One read from a file must pass [`Schema::validate`] before use.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Schema {
+    n: usize,
+    label: Option<String>,
+    columns: Vec<ColumnSchema>,
+}
+
+/// What one column is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ColumnSchema {
+    /// Its name.
+    pub name: String,
+    /// What it holds.
+    pub kind: Kind,
+    /// The share of its cells that is missing.
+    pub missing: f64,
+    /// Why it is taken for that.
+    pub reason: String,
+    /// What the user should know about it.
+    pub warnings: Vec<Warning>,
+}
+
+/// What a column holds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Kind {
+    /// Quantities.
+    Numeric {
+        /// What is known of their distribution.
+        facts: NumberFacts,
+        /// What becomes of texts among them.
+        strays: Strays,
+    },
+    /// One of two words, in any case of letters.
+    Boolean {
+        /// The word for 0, as mostly written.
+        no: String,
+        /// The word for 1, as mostly written.
+        yes: String,
+    },
+    /// One of a few texts.
+    Categorical {
+        /// The texts, sorted, by value if all are numbers.
+        levels: Vec<String>,
+        /// What stands for all rarer texts, if there are too many to keep.
+        other: Option<String>,
+    },
+    /// Days or times.
+    Date {
+        /// How they are written.
+        format: DateFormat,
+        /// What is known of them as days since 1970-01-01.
+        facts: NumberFacts,
+        /// What becomes of other texts among them.
+        strays: Strays,
+    },
+    /// Running text.
+    Text,
+    /// The same in every row.
+    Constant {
+        /// That value.
+        value: String,
+    },
+    /// A count or a name of the rows.
+    Identifier,
+    /// Nothing: every cell is missing.
+    Empty,
+    /// Set aside by the user.
+    Ignored,
+}
+
+/// What becomes of a text in a column of numbers or dates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Strays {
+    /// It is an error.
+    Refused,
+    /// It is a missing cell: the user declared the kind of a column that holds such texts.
+    Missing,
+}
+
+/// What a user may declare a column to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum KindName {
+    /// Numbers; any text among them is a missing cell.
+    Numeric,
+    /// One of a few values, even if they are numbers.
+    Categorical,
+    /// Dates; any other text among them is a missing cell.
+    Date,
+    /// Running text.
+    Text,
+    /// Not to be used.
+    Ignore,
+}
+
+/// Something about a column that the user should look at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Warning {
+    /// What it is about.
+    pub concern: Concern,
+    /// A sentence for people.
+    pub message: String,
+}
+
+/// What a [`Warning`] is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Concern {
+    /// The column gives the label away.
+    Leak,
+    /// The column counts or names the rows, or holds codes rather than quantities.
+    Identifier,
+    /// All or nearly all cells are missing.
+    Missing,
+    /// A few texts spoil a column of numbers or dates.
+    Strays,
+    /// It is not certain which number is the day and which the month.
+    AmbiguousDate,
+    /// There are too many levels to keep them all.
+    ManyLevels,
+    /// A class has one labelled row only.
+    RareClass,
+}
+
+impl Schema {
+    /// Decides what every column but `label` is; `overrides` are the user's word on columns by name.
+    pub fn infer(frame: &Frame, label: Option<&str>, overrides: &[(String, KindName)]) -> Result<Self> {
+        if frame.n() == 0 {
+            return Err(Error::NoRows { name: frame.name().into() });
+        }
+        let target = match label {
+            Some(label) => Some(Target::of(frame, label)?),
+            None => None,
+        };
+        check_overrides(frame, label, overrides)?;
+        let asked = |name: &str| overrides.iter().find(|(column, _)| column == name).map(|(_, kind)| *kind);
+        let features: Vec<_> =
+            frame.columns().iter().filter(|column| Some(column.name.as_str()) != label).collect();
+        if features.is_empty() {
+            return Err(Error::NoColumns { name: frame.name().into() });
+        }
+        // Collected before the first error is looked for: which one comes first must not depend on threads.
+        let columns: Vec<Result<ColumnSchema>> = features
+            .par_iter()
+            .map(|column| infer::column(frame, column, asked(&column.name), target.as_ref()))
+            .collect();
+        let columns = columns.into_iter().collect::<Result<_>>()?;
+        Ok(Self { n: frame.n(), label: label.map(Into::into), columns })
+    }
+
+    /// Number of rows it was inferred from.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// The label column, if there was one.
+    pub fn label(&self) -> Option<&str> {
+        self.label.as_deref()
+    }
+
+    /// All columns but the label, in the order of the frame.
+    pub fn columns(&self) -> &[ColumnSchema] {
+        &self.columns
+    }
+
+    /// The column of this name.
+    pub fn column(&self, name: &str) -> Option<&ColumnSchema> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+
+    /// All warnings with the column each is about.
+    pub fn warnings(&self) -> impl Iterator<Item = (&str, &Warning)> {
+        self.columns.iter().flat_map(|column| column.warnings.iter().map(|w| (column.name.as_str(), w)))
+    }
+}
+
+impl Kind {
+    /// The kind in one word.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Numeric { .. } => "numeric",
+            Self::Boolean { .. } => "boolean",
+            Self::Categorical { .. } => "categorical",
+            Self::Date { .. } => "date",
+            Self::Text => "text",
+            Self::Constant { .. } => "constant",
+            Self::Identifier => "identifier",
+            Self::Empty => "empty",
+            Self::Ignored => "ignored",
+        }
+    }
+
+    /// Whether such a column becomes dimensions of x.
+    pub fn is_encoded(&self) -> bool {
+        matches!(
+            self,
+            Self::Numeric { .. } | Self::Boolean { .. } | Self::Categorical { .. } | Self::Date { .. }
+        )
+    }
+}
+
+impl Warning {
+    fn new(concern: Concern, message: impl Into<String>) -> Self {
+        Self { concern, message: message.into() }
+    }
+}
+
+fn check_overrides(frame: &Frame, label: Option<&str>, overrides: &[(String, KindName)]) -> Result<()> {
+    let bad = |column: &str, why: &str| {
+        Err(Error::BadOverride { name: frame.name().into(), column: column.into(), why: why.into() })
+    };
+    for (at, (column, kind)) in overrides.iter().enumerate() {
+        if frame.column(column).is_none() {
+            return Err(Error::unknown_column(frame.name(), column, &frame.column_names()));
+        }
+        if Some(column.as_str()) == label {
+            return bad(column, "it is the label, so it cannot also be declared a feature");
+        }
+        if overrides[..at].iter().any(|(other, said)| other == column && said != kind) {
+            return bad(column, "it is declared to be of two kinds: keep one of them");
+        }
+    }
+    Ok(())
+}

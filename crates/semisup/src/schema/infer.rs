@@ -1,0 +1,294 @@
+//! From cells to a kind: the rules in order, the first that holds decides.
+//!
+//! ```text
+//! set aside or text on request -> empty -> constant -> declared kind
+//!   numbers: one value and gaps -> categorical; identifier; else numeric
+//!   texts:   boolean; date; identifier; running text; else categorical
+//! ```
+
+use std::collections::HashSet;
+
+use super::levels::Tally;
+use super::{ColumnSchema, Concern, DateFormat, Kind, KindName, NumberFacts, Strays, Warning};
+use super::{identifier, leak::Target};
+use crate::error::wording::count;
+use crate::{Cells, Column, Error, Frame, Result, read_number};
+
+/// A column of texts is a spoilt column of numbers or dates if at least this share of its cells is one.
+const MOSTLY: f64 = 0.8;
+/// Shares of missing cells above this are worth a warning.
+const MOSTLY_MISSING: f64 = 0.95;
+
+/// What a column is, why, and what to say about it.
+struct Verdict {
+    kind: Kind,
+    reason: String,
+    warnings: Vec<Warning>,
+}
+
+/// A column with what every rule asks about it.
+struct Seen<'a> {
+    frame: &'a Frame,
+    name: &'a str,
+    cells: &'a Cells,
+    n: usize,
+    present: usize,
+}
+
+/// Decides what a column is.
+pub(super) fn column(
+    frame: &Frame,
+    column: &Column,
+    asked: Option<KindName>,
+    target: Option<&Target>,
+) -> Result<ColumnSchema> {
+    let cells = &column.cells;
+    let present = match cells {
+        Cells::Numbers(values) => values.iter().filter(|value| !value.is_nan()).count(),
+        Cells::Texts(texts) => texts.iter().flatten().count(),
+    };
+    let seen = Seen { frame, name: &column.name, cells, n: frame.n(), present };
+    let Verdict { kind, reason, mut warnings } = decide(&seen, asked)?;
+    let missing = (seen.n - present) as f64 / seen.n as f64;
+    if kind.is_encoded() {
+        if missing > MOSTLY_MISSING {
+            let message = format!("only {present} of {} cells are there: it can say little", seen.n);
+            warnings.push(Warning::new(Concern::Missing, message));
+        }
+        if let Some(why) = target.and_then(|target| target.leak(cells)) {
+            let message = format!("{why}. Leave it out if it is not known before the label is");
+            warnings.push(Warning::new(Concern::Leak, message));
+        }
+    }
+    Ok(ColumnSchema { name: column.name.clone(), kind, missing, reason, warnings })
+}
+
+fn decide(seen: &Seen, asked: Option<KindName>) -> Result<Verdict> {
+    match asked {
+        Some(KindName::Ignore) => return Ok(Verdict::new(Kind::Ignored, "set aside on request")),
+        Some(KindName::Text) => return Ok(Verdict::new(Kind::Text, "declared to be text")),
+        _ => {}
+    }
+    if seen.present == 0 {
+        let verdict = Verdict::new(Kind::Empty, "every cell is missing");
+        return Ok(verdict.warn(Concern::Missing, "every cell is missing: the column is not used"));
+    }
+    let only = seen.only_value();
+    if let Some(value) = &only
+        && seen.present == seen.n
+    {
+        return Ok(Verdict::new(Kind::Constant { value: value.clone() }, "the same in every row"));
+    }
+    match (asked, seen.cells) {
+        (Some(KindName::Numeric), _) => declared_numeric(seen),
+        (Some(KindName::Date), _) => declared_date(seen),
+        (Some(KindName::Categorical), _) => Ok(categorical(&Tally::of(seen.cells), "declared categorical")),
+        (_, Cells::Numbers(_)) if only.is_some() => {
+            Ok(categorical(&Tally::of(seen.cells), "one value, or missing"))
+        }
+        (_, Cells::Numbers(values)) => numbers(seen, values),
+        (_, Cells::Texts(_)) => texts(seen),
+    }
+}
+
+fn numbers(seen: &Seen, values: &[f64]) -> Result<Verdict> {
+    if seen.present == seen.n
+        && let Some(why) = identifier::of_numbers(seen.name, values)
+    {
+        return Ok(Verdict::identifier(why));
+    }
+    let facts = seen.facts(values.to_vec())?;
+    let code = facts.integer && facts.distinct < seen.n / 2 && identifier::is_name(seen.name);
+    let verdict = Verdict::new(Kind::Numeric { facts, strays: Strays::Refused }, "every cell is a number");
+    if !code {
+        return Ok(verdict);
+    }
+    Ok(verdict.warn(
+        Concern::Identifier,
+        "it is named like an identifier and its numbers repeat: if they are codes and not quantities, declare it \
+         categorical",
+    ))
+}
+
+fn texts(seen: &Seen) -> Result<Verdict> {
+    let tally = Tally::of(seen.cells);
+    if let Some(kind) = tally.boolean() {
+        return Ok(Verdict::new(kind, "two words that mean yes and no"));
+    }
+    if let Some(verdict) = dates(seen, |_| true, Strays::Refused)? {
+        return Ok(verdict);
+    }
+    if let Some(why) = identifier::of_texts(seen.name, &tally) {
+        return Ok(Verdict::identifier(why));
+    }
+    let verdict = if tally.is_running_text() {
+        Verdict::new(Kind::Text, format!("{} different texts in {} cells", tally.distinct(), seen.present))
+    } else {
+        categorical(&tally, &count(tally.distinct(), "different text"))
+    };
+    let is_date = |text: &str| DateFormat::of([text]).is_some();
+    for (what, declare, reads) in [
+        ("numbers", "numeric", &(|text: &str| read_number(text).is_some()) as &dyn Fn(&str) -> bool),
+        ("dates", "a date", &is_date),
+    ] {
+        let strays = seen.strays(reads);
+        if strays.rows > 0 && (seen.present - strays.rows) as f64 >= MOSTLY * seen.present as f64 {
+            let named = strays.named;
+            let message = format!(
+                "nearly all of its cells are {what}, but not {named}. Correct them, or declare the column {declare} to \
+                 treat them as missing"
+            );
+            return Ok(verdict.warn(Concern::Strays, message));
+        }
+    }
+    Ok(verdict)
+}
+
+fn categorical(tally: &Tally, reason: &str) -> Verdict {
+    let kind = tally.categorical();
+    let kept = match &kind {
+        Kind::Categorical { levels, other: Some(_) } => levels.len(),
+        _ => return Verdict::new(kind, reason),
+    };
+    let message = format!(
+        "of {} different values the {kept} most frequent are kept, the others are treated as one",
+        tally.distinct()
+    );
+    Verdict::new(kind, reason).warn(Concern::ManyLevels, message)
+}
+
+fn declared_numeric(seen: &Seen) -> Result<Verdict> {
+    let numbers = (0..seen.n).map(|row| seen.cells.number(row).ok().flatten().unwrap_or(f64::NAN)).collect();
+    let stray = seen.strays(|text| read_number(text).is_some());
+    if stray.rows == seen.present {
+        return Err(seen.bad(format!("declared numeric, but not one cell is a number: found {}", stray.named)));
+    }
+    let (strays, warning) = stray.as_missing();
+    let kind = Kind::Numeric { facts: seen.facts(numbers)?, strays };
+    Ok(Verdict { kind, reason: "declared numeric".into(), warnings: warning.into_iter().collect() })
+}
+
+fn declared_date(seen: &Seen) -> Result<Verdict> {
+    let is_date = |text: &str| DateFormat::of([text]).is_some();
+    let stray = seen.strays(is_date);
+    if stray.rows == seen.present {
+        return Err(seen.bad(format!("declared a date, but not one cell is: found {}", stray.named)));
+    }
+    let (strays, warning) = stray.as_missing();
+    let Some(mut verdict) = dates(seen, is_date, strays)? else {
+        return Err(seen.bad("declared a date, but its dates are written in several ways: use one of them".into()));
+    };
+    verdict.reason = "declared a date".into();
+    verdict.warnings.extend(warning);
+    Ok(verdict)
+}
+
+/// Days or times, if all cells that count are written in one format.
+fn dates(seen: &Seen, counts: impl Fn(&str) -> bool, strays: Strays) -> Result<Option<Verdict>> {
+    let texts: Vec<String> = seen.texts().map(String::from).filter(|text| counts(text)).collect();
+    let Some(found) = DateFormat::of(texts.iter().map(String::as_str)) else { return Ok(None) };
+    let days = texts.iter().map(|text| found.format.read(text).expect("read before")).collect();
+    let example = found.format.example();
+    let kind = Kind::Date { format: found.format, facts: NumberFacts::of(days), strays };
+    let verdict = Verdict::new(kind, format!("every cell is a date like {example}"));
+    if !found.ambiguous {
+        return Ok(Some(verdict));
+    }
+    let message = format!(
+        "no cell shows whether the day or the month comes first: read as day, month, year, so 31 January 2024 is \
+         {example}. Write dates as 2024-01-31 to be sure"
+    );
+    Ok(Some(verdict.warn(Concern::AmbiguousDate, message)))
+}
+
+/// Cells that do not read as the column's kind.
+struct Stray {
+    rows: usize,
+    named: String,
+}
+
+impl Stray {
+    fn as_missing(&self) -> (Strays, Option<Warning>) {
+        if self.rows == 0 {
+            return (Strays::Refused, None);
+        }
+        let message = format!("{} treated as missing: {}", count(self.rows, "cell"), self.named);
+        (Strays::Missing, Some(Warning::new(Concern::Strays, message)))
+    }
+}
+
+impl Seen<'_> {
+    /// The one value of all cells that are not missing.
+    fn only_value(&self) -> Option<String> {
+        let first = (0..self.n).find_map(|row| self.cells.text(row))?.into_owned();
+        let same = match self.cells {
+            Cells::Numbers(values) => {
+                let first = values.iter().find(|value| !value.is_nan())?;
+                values.iter().all(|value| value.is_nan() || value == first)
+            }
+            Cells::Texts(texts) => texts.iter().flatten().all(|text| text == first),
+        };
+        same.then_some(first)
+    }
+
+    fn texts(&self) -> impl Iterator<Item = std::borrow::Cow<'_, str>> {
+        (0..self.n).filter_map(|row| self.cells.text(row))
+    }
+
+    /// The cells that do not read, the first three different ones by name and line.
+    fn strays(&self, reads: impl Fn(&str) -> bool) -> Stray {
+        let (mut seen, mut named, mut rows) = (HashSet::new(), Vec::new(), 0);
+        for row in 0..self.n {
+            let Some(text) = self.cells.text(row).filter(|text| !reads(text)) else { continue };
+            rows += 1;
+            if named.len() < 3 {
+                let shown: String = text.chars().take(40).collect();
+                if seen.insert(text) {
+                    named.push(format!("'{shown}' (line {})", self.frame.line(row)));
+                }
+            } else {
+                seen.insert(text);
+            }
+        }
+        let more = match seen.len() - named.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        Stray { rows, named: named.join(", ") + &more }
+    }
+
+    /// The facts of the numbers that are there; one beyond 32-bit floating point is an error with its line.
+    fn facts(&self, numbers: Vec<f64>) -> Result<NumberFacts> {
+        if let Some(row) = numbers.iter().position(|value| value.abs() > f64::from(f32::MAX)) {
+            return Err(Error::OutOfRange {
+                name: self.frame.name().into(),
+                line: self.frame.line(row),
+                column: self.name.into(),
+                value: numbers[row],
+            });
+        }
+        Ok(NumberFacts::of(numbers.into_iter().filter(|value| !value.is_nan()).collect()))
+    }
+
+    fn bad(&self, why: String) -> Error {
+        Error::BadOverride { name: self.frame.name().into(), column: self.name.into(), why }
+    }
+}
+
+impl Verdict {
+    fn new(kind: Kind, reason: impl Into<String>) -> Self {
+        Self { kind, reason: reason.into(), warnings: Vec::new() }
+    }
+
+    fn identifier(why: &str) -> Self {
+        Self::new(Kind::Identifier, why).warn(
+            Concern::Identifier,
+            format!("it looks like an identifier ({why}) and is not used: declare what it is to use it"),
+        )
+    }
+
+    fn warn(mut self, concern: Concern, message: impl Into<String>) -> Self {
+        self.warnings.push(Warning::new(concern, message));
+        self
+    }
+}

@@ -1,0 +1,111 @@
+//! A schema as the rows of a printed table: name, kind, what was seen, what happens, what to look at.
+
+use super::{ColumnSchema, Kind, NumberFacts, Schema};
+use crate::error::wording::count;
+use crate::number_text;
+
+/// One line about one column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnSummary {
+    /// Its name.
+    pub name: String,
+    /// Its kind in one word.
+    pub kind: &'static str,
+    /// What its cells look like.
+    pub saw: String,
+    /// What becomes of it.
+    pub becomes: String,
+    /// What the user should know.
+    pub warning: Option<String>,
+}
+
+impl Schema {
+    /// One line per column, in the order of the frame.
+    pub fn summary(&self) -> Vec<ColumnSummary> {
+        self.columns.iter().map(summarised).collect()
+    }
+}
+
+fn summarised(column: &ColumnSchema) -> ColumnSummary {
+    let mut saw = match &column.kind {
+        Kind::Numeric { facts, .. } => range(facts, facts.min, facts.max, number_text),
+        Kind::Date { format, facts, .. } => {
+            format!("{} to {}", format.write(facts.min), format.write(facts.max))
+        }
+        Kind::Boolean { no, yes } => format!("{no}, {yes}"),
+        Kind::Categorical { levels, other } => few(levels, other.is_some()),
+        Kind::Constant { value } => format!("always {}", short(value)),
+        Kind::Text | Kind::Identifier | Kind::Empty | Kind::Ignored => column.reason.clone(),
+    };
+    if column.missing > 0. && column.missing < 1. {
+        saw.push_str(&format!(", {} missing", percent(column.missing)));
+    }
+    let becomes = match &column.kind {
+        Kind::Numeric { .. } => with_gaps("a number", column),
+        Kind::Date { .. } => with_gaps("days since 1970-01-01", column),
+        Kind::Boolean { .. } | Kind::Categorical { .. } => one_hot(column),
+        Kind::Constant { .. } => "left out, written back".into(),
+        _ => "not used".into(),
+    };
+    let warnings: Vec<&str> = column.warnings.iter().map(|warning| warning.message.as_str()).collect();
+    let warning = (!warnings.is_empty()).then(|| warnings.join("; "));
+    ColumnSummary { name: column.name.clone(), kind: column.kind.name(), saw, becomes, warning }
+}
+
+fn range(facts: &NumberFacts, min: f64, max: f64, text: fn(f64) -> String) -> String {
+    let noun = if facts.integer { "whole numbers" } else { "numbers" };
+    let mut saw = format!("{noun} {} to {}", text(min), text(max));
+    if let Some(grid) = facts.grid.or(facts.step).filter(|grid| *grid != 1.) {
+        saw.push_str(&format!(" in steps of {}", number_text(grid)));
+    }
+    if facts.common_share > 0.3 {
+        saw.push_str(&format!(", {} are {}", percent(facts.common_share), text(facts.common)));
+    }
+    if facts.skewness.abs() > 2. {
+        saw.push_str(", skewed");
+    }
+    if facts.heavy_tailed {
+        saw.push_str(", heavy tails");
+    }
+    saw
+}
+
+fn few(levels: &[String], other: bool) -> String {
+    let shown: Vec<String> = levels.iter().take(4).map(|level| short(level)).collect();
+    let more = match levels.len().saturating_sub(4) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let rest = if other { ", and rarer ones" } else { "" };
+    format!("{}: {}{more}{rest}", count(levels.len(), "level"), shown.join(", "))
+}
+
+fn with_gaps(what: &str, column: &ColumnSchema) -> String {
+    if column.missing > 0. { format!("{what}, and whether it is missing") } else { what.into() }
+}
+
+fn one_hot(column: &ColumnSchema) -> String {
+    let levels = match &column.kind {
+        Kind::Categorical { levels, other } => levels.len() + usize::from(other.is_some()),
+        _ => 2,
+    };
+    match levels + usize::from(column.missing > 0.) {
+        2 => "0 or 1".into(),
+        slots => format!("{slots} columns of 0 or 1"),
+    }
+}
+
+fn percent(share: f64) -> String {
+    match 100. * share {
+        little if little < 1. => "under 1%".into(),
+        much if much > 99. => "over 99%".into(),
+        percent => format!("{percent:.0}%"),
+    }
+}
+
+fn short(text: &str) -> String {
+    if text.chars().count() <= 24 {
+        return text.into();
+    }
+    text.chars().take(23).chain(['…']).collect()
+}

@@ -1,0 +1,31 @@
+//! Decoders of other people meet damaged files here.
+//!
+//! `arrow-ipc` and `parquet` check most of what they read, and assert some of the rest. To a user a file that
+//! trips an assertion is a damaged file, so it ends as that error. What they would allocate is checked before
+//! they see it (`parquet/check.rs`, `ipc.rs`): running out of memory cannot be caught.
+
+use std::{
+    fmt::Display,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use crate::{Error, Result};
+
+/// Runs a decoder on content that may be damaged; after an error, what it worked on must not be used again.
+pub(crate) fn decode<T, E: Display>(
+    name: &str,
+    format: &'static str,
+    work: impl FnOnce() -> std::result::Result<T, E>,
+) -> Result<T> {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(result) => result.map_err(|error| Error::damaged(name, format, error)),
+        Err(_) => Err(Error::damaged(name, format, "its parts contradict each other")),
+    }
+}
+
+/// Whether `unpacked` bytes can come out of `packed` ones, by any codec on any sensible data.
+pub(crate) fn plausible(packed: u64, unpacked: u64) -> bool {
+    const FREE: u64 = 1 << 24;
+    const RATIO: u64 = 1 << 16;
+    unpacked <= packed.saturating_mul(RATIO).saturating_add(FREE)
+}

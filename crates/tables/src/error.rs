@@ -1,0 +1,204 @@
+//! Everything that can be wrong with a file of a table, each with what was found, where, and what to do.
+
+use std::io;
+
+/// An error of this crate. Lines, rows and columns count from 1.
+#[derive(thiserror::Error, Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// What any table may suffer from: I/O, missing and duplicate columns, text that is not UTF-8.
+    #[error(transparent)]
+    Table(#[from] semisup::Error),
+
+    /// A row of delimited text with too few or too many cells.
+    #[error(
+        "{name}, line {line}: found {found} columns, expected {expected} as in the {like}. Look for a missing or \
+         extra {separator}, or a quote that is not closed"
+    )]
+    RaggedRow {
+        /// The file.
+        name: String,
+        /// The line where the row starts.
+        line: u64,
+        /// Cells in the row.
+        found: usize,
+        /// Cells in the header or in the first row.
+        expected: usize,
+        /// "header" or "first row".
+        like: &'static str,
+        /// What separates the cells.
+        separator: &'static str,
+    },
+
+    /// Numbers where names of columns belong, and no good names either.
+    #[error(
+        "{name}, line {line}: expected names of columns, found the numbers {found}. The file seems to have no \
+         header: add a line with a name for every column, or say that there is none (the columns are then c1, c2, ..)"
+    )]
+    NoHeader {
+        /// The file.
+        name: String,
+        /// The line of the would-be header.
+        line: u64,
+        /// Its first cells.
+        found: String,
+    },
+
+    /// A file that is cut off, altered, or not what it seems to be.
+    #[error(
+        "{name} cannot be read as {format}: {why}. It may be cut off or damaged: take another copy of it"
+    )]
+    Damaged {
+        /// The file.
+        name: String,
+        /// What it should be.
+        format: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
+
+    /// A file of a kind that is not read.
+    #[error("{name} is {what}, which is not read: {remedy}")]
+    Foreign {
+        /// The file.
+        name: String,
+        /// What it is.
+        what: &'static str,
+        /// How to get a table that is read.
+        remedy: &'static str,
+    },
+
+    /// A column or array whose type has no meaning here.
+    #[error("{name}, column '{column}': values of type {found} are not read. {remedy}")]
+    Unsupported {
+        /// The file.
+        name: String,
+        /// The column or the array.
+        column: String,
+        /// Its type.
+        found: String,
+        /// How to make it readable.
+        remedy: &'static str,
+    },
+
+    /// Lists of one column that differ in length.
+    #[error(
+        "{name}, row {row}, column '{column}': found a list of {found} numbers, expected {expected} as in the rows \
+         before. Only lists of one length can be features: pad or cut them, or leave the column out"
+    )]
+    ListLength {
+        /// The file.
+        name: String,
+        /// The row.
+        row: u64,
+        /// The column.
+        column: String,
+        /// Length of the list.
+        found: usize,
+        /// Length of the lists before.
+        expected: usize,
+    },
+
+    /// Arrays of an NPZ file that are no columns of one table.
+    #[error("{name}: {why}. The arrays are {arrays}. {remedy}")]
+    Arrays {
+        /// The file.
+        name: String,
+        /// Why they do not make a table.
+        why: String,
+        /// Their names and shapes.
+        arrays: String,
+        /// Which of them would.
+        remedy: String,
+    },
+
+    /// A stream that has to be held in memory and is too long for that.
+    #[error(
+        "{name}: {format} from a stream is held in memory, and this one is longer than {limit} bytes: save it to \
+             a file and read that"
+    )]
+    StreamTooLong {
+        /// The stream.
+        name: String,
+        /// The format that needs it.
+        format: &'static str,
+        /// How much is held at most.
+        limit: u64,
+    },
+
+    /// Columns and not one row.
+    #[error("{name} has columns but no rows: at least one row is needed")]
+    NoRows {
+        /// The file.
+        name: String,
+    },
+
+    /// A name of an output file that does not say its format, or says one that is not written.
+    #[error(
+        "{name}: do not know how to write '{ending}'. Name the file .csv, .tsv, .parquet, .arrow, .feather, .jsonl \
+         or .json"
+    )]
+    UnknownOutput {
+        /// The file.
+        name: String,
+        /// The end of its name.
+        ending: String,
+    },
+
+    /// The output could not be written.
+    #[error("cannot write {name}: {source}")]
+    Write {
+        /// The file.
+        name: String,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl Error {
+    /// Whether the machine failed (file not found, disk full) rather than the content of the data.
+    pub fn is_io(&self) -> bool {
+        match self {
+            Self::Table(error) => error.is_io(),
+            Self::Write { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// A failed read: damaged content if a decoder says so, else the machine's fault.
+    pub(crate) fn reading(name: &str, format: &'static str, error: io::Error) -> Self {
+        use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
+        let name = name.to_string();
+        match error.kind() {
+            InvalidData | InvalidInput | UnexpectedEof => Self::Damaged { name, format, why: reason(&error) },
+            _ => semisup::Error::Io { name, source: error }.into(),
+        }
+    }
+
+    pub(crate) fn damaged(name: &str, format: &'static str, why: impl ToString) -> Self {
+        Self::Damaged { name: name.into(), format, why: why.to_string() }
+    }
+
+    pub(crate) fn missing_columns(name: &str, missing: Vec<String>, columns: &[String]) -> Self {
+        let hint = format!("The columns are {}", list(columns));
+        semisup::Error::MissingColumns { name: name.into(), missing, hint }.into()
+    }
+}
+
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => "it ends too early".into(),
+        _ => error.to_string(),
+    }
+}
+
+/// `'a', 'b' and 7 more`: a file may have thousands of columns, a message may not.
+pub(crate) fn list(names: &[String]) -> String {
+    const SHOWN: usize = 12;
+    let quoted = names.iter().take(SHOWN).map(|name| format!("'{name}'"));
+    let mut text = quoted.collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN {
+        text.push_str(&format!(" and {} more", names.len() - SHOWN));
+    }
+    text
+}

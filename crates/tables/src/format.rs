@@ -1,0 +1,171 @@
+//! Formats of files, and how one is recognised: by its first bytes, else by its name.
+
+use std::{fmt, path::Path, str::FromStr};
+
+use crate::{Error, Result};
+
+/// A format that is read. Gzip around any of them is undone first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InputFormat {
+    /// Text with one row per line. Without a delimiter, the one is taken that the text shows: the first of comma,
+    /// tab and semicolon that splits the first row and up to 20 rows below it into the same number of cells, two
+    /// or more; if none does, the one that splits the first row most; if none splits it, the comma.
+    Delimited(Option<Delimiter>),
+    /// Apache Parquet. From a stream it is held in memory as it is, at most 2 GiB.
+    Parquet,
+    /// Apache Arrow IPC, as a file (Feather version 2) or a stream. Held in memory one record batch at a time.
+    Arrow,
+    /// One NumPy array: `[n, d]` gives the columns `x0` to `x{d-1}`, `[n]` one column named like the file, or `y`.
+    /// An array in Fortran order is held in memory as it is.
+    Npy,
+    /// NumPy arrays of one length: a two-dimensional `x` gives `x0`, `x1`, ..., a one-dimensional `y` gives `y`.
+    /// From a stream it is held in memory as it is, at most 2 GiB.
+    Npz,
+}
+
+/// What stands between two cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delimiter {
+    /// `,`
+    Comma,
+    /// The tabulator.
+    Tab,
+    /// `;`
+    Semicolon,
+}
+
+/// A format that is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputFormat {
+    /// Comma-separated text; a missing cell is empty.
+    Csv,
+    /// Tab-separated text; a missing cell is empty.
+    Tsv,
+    /// Apache Parquet, compressed with Snappy.
+    Parquet,
+    /// An Apache Arrow IPC file, which is Feather version 2.
+    Arrow,
+    /// One JSON object per line.
+    JsonLines,
+    /// One JSON array of objects.
+    Json,
+}
+
+impl Delimiter {
+    pub(crate) const ALL: [Self; 3] = [Self::Comma, Self::Tab, Self::Semicolon];
+
+    pub(crate) fn byte(self) -> u8 {
+        match self {
+            Self::Comma => b',',
+            Self::Tab => b'\t',
+            Self::Semicolon => b';',
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Comma => "comma",
+            Self::Tab => "tab",
+            Self::Semicolon => "semicolon",
+        }
+    }
+}
+
+impl InputFormat {
+    /// What messages call it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Delimited(Some(Delimiter::Tab)) => "TSV",
+            Self::Delimited(_) => "CSV",
+            Self::Parquet => "Parquet",
+            Self::Arrow => "Arrow",
+            Self::Npy => "NPY",
+            Self::Npz => "NPZ",
+        }
+    }
+
+    /// The format of a file that starts with `head` and is called `file`.
+    pub(crate) fn detect(name: &str, head: &[u8], file: &str) -> Result<Self> {
+        if let Some(found) = MAGIC.iter().find(|magic| head.starts_with(magic.bytes)) {
+            let foreign = |(what, remedy)| Error::Foreign { name: name.into(), what, remedy };
+            return found.format.map_err(foreign);
+        }
+        let ending = file.rsplit_once('.').map(|(_, ending)| ending.to_lowercase()).unwrap_or_default();
+        let foreign = |what, remedy| Err(Error::Foreign { name: name.into(), what, remedy });
+        match ending.as_str() {
+            "tsv" | "tab" => Ok(Self::Delimited(Some(Delimiter::Tab))),
+            "parquet" | "pq" => Ok(Self::Parquet),
+            "arrow" | "arrows" | "feather" | "ipc" => Ok(Self::Arrow),
+            "npy" => Ok(Self::Npy),
+            "npz" => Ok(Self::Npz),
+            "json" | "jsonl" | "ndjson" => foreign("JSON", "convert it to CSV or Parquet"),
+            _ => Ok(Self::Delimited(None)),
+        }
+    }
+}
+
+struct Magic {
+    bytes: &'static [u8],
+    format: std::result::Result<InputFormat, (&'static str, &'static str)>,
+}
+
+const UNPACK: &str = "unpack it first, or pack it with gzip";
+const SPREADSHEET: (&str, &str) = ("a spreadsheet", "save the sheet as CSV in UTF-8");
+
+/// The fifth byte of a Parquet file, that of a Thrift field, keeps a CSV column called `PAR1` what it is.
+const MAGIC: [Magic; 12] = [
+    Magic { bytes: b"PAR1\x15", format: Ok(InputFormat::Parquet) },
+    Magic { bytes: b"PARE", format: Err(("encrypted Parquet", "decrypt it first")) },
+    Magic { bytes: b"ARROW1\0", format: Ok(InputFormat::Arrow) },
+    Magic { bytes: b"\xff\xff\xff\xff", format: Ok(InputFormat::Arrow) },
+    Magic { bytes: b"FEA1", format: Err(("Feather version 1", "write it again as Feather version 2")) },
+    Magic { bytes: b"\x93NUMPY", format: Ok(InputFormat::Npy) },
+    Magic { bytes: b"PK\x03\x04", format: Ok(InputFormat::Npz) },
+    Magic { bytes: b"PK\x05\x06", format: Ok(InputFormat::Npz) },
+    Magic { bytes: b"\x28\xb5\x2f\xfd", format: Err(("packed with zstd", UNPACK)) },
+    Magic { bytes: b"\xfd7zXZ\0", format: Err(("packed with xz", UNPACK)) },
+    Magic { bytes: b"BZh91AY&SY", format: Err(("packed with bzip2", UNPACK)) },
+    Magic { bytes: b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", format: Err(SPREADSHEET) },
+];
+
+impl OutputFormat {
+    /// The format that the name of an output file asks for; `-`, standard output, is CSV.
+    pub fn of(path: &Path) -> Result<Self> {
+        if path.as_os_str() == "-" {
+            return Ok(Self::Csv);
+        }
+        let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+        match ending.as_str() {
+            "csv" | "txt" => Ok(Self::Csv),
+            "tsv" | "tab" => Ok(Self::Tsv),
+            "parquet" | "pq" => Ok(Self::Parquet),
+            "arrow" | "feather" | "ipc" => Ok(Self::Arrow),
+            "jsonl" | "ndjson" => Ok(Self::JsonLines),
+            "json" => Ok(Self::Json),
+            _ => Err(Error::UnknownOutput { name: path.display().to_string(), ending: format!(".{ending}") }),
+        }
+    }
+}
+
+impl fmt::Display for InputFormat {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for InputFormat {
+    type Err = String;
+
+    /// `csv` (any delimiter), `tsv`, `parquet`, `arrow`, `npy` or `npz`.
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text.to_lowercase().as_str() {
+            "csv" => Ok(Self::Delimited(None)),
+            "tsv" => Ok(Self::Delimited(Some(Delimiter::Tab))),
+            "parquet" => Ok(Self::Parquet),
+            "arrow" | "feather" | "ipc" => Ok(Self::Arrow),
+            "npy" => Ok(Self::Npy),
+            "npz" => Ok(Self::Npz),
+            _ => Err(format!("there is no format '{text}': expected csv, tsv, parquet, arrow, npy or npz")),
+        }
+    }
+}

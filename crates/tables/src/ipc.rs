@@ -1,0 +1,228 @@
+//! Arrow IPC, one record batch in memory at a time.
+//!
+//! A file is the magic word, a stream, and a footer for random access: reading it front to back needs no footer and
+//! works through a pipe. A stream is messages of metadata (a flatbuffer) and a body (the buffers): a schema, then
+//! dictionaries and record batches. See <https://arrow.apache.org/docs/format/Columnar.html>.
+
+use std::{collections::HashMap, io::Read};
+
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_ipc::{
+    CompressionType, Message, MessageHeader,
+    convert::fb_to_schema,
+    reader::{RecordBatchDecoder, read_dictionary},
+};
+use arrow_schema::{ArrowError, SchemaRef};
+use semisup::Frame;
+
+use crate::{
+    Error, Options, Result, Warning,
+    arrow::Layout,
+    damage::{decode, plausible},
+};
+
+const FORMAT: &str = "Arrow";
+const MAGIC: &[u8; 8] = b"ARROW1\0\0";
+const CONTINUATION: [u8; 4] = [0xff; 4];
+
+/// Batches of rows of Arrow IPC.
+pub(crate) struct Batches {
+    messages: Messages,
+    schema: SchemaRef,
+    layout: Layout,
+    dictionaries: HashMap<i64, ArrayRef>,
+    /// The record batch being cut up, and the rows done.
+    current: Option<(RecordBatch, usize)>,
+    rows: usize,
+}
+
+/// Reads the schema and finds the columns.
+pub(crate) fn open(
+    stream: Box<dyn Read + Send>,
+    name: &str,
+    options: &Options,
+    warnings: &mut Vec<Warning>,
+) -> Result<Batches> {
+    let mut messages = Messages::open(stream, name)?;
+    let first = messages.next()?.ok_or_else(|| Error::damaged(name, FORMAT, "it has no schema"))?;
+    let schema: SchemaRef = decode(name, FORMAT, || {
+        let message = message(&first.metadata)?;
+        let schema = message.header_as_schema().ok_or_else(|| broken("it does not start with a schema"))?;
+        match schema.endianness().equals_to_target_endianness() {
+            true => Ok(fb_to_schema(schema).into()),
+            false => Err(broken("its numbers are in the byte order of another machine")),
+        }
+    })?;
+    let layout = Layout::new(name, &schema, options, warnings)?;
+    let rows = options.rows(schema.fields().len());
+    Ok(Batches { messages, schema, layout, dictionaries: HashMap::new(), current: None, rows })
+}
+
+impl Batches {
+    fn read(&mut self) -> Result<Option<Frame>> {
+        loop {
+            if let Some((batch, done)) = &mut self.current
+                && *done < batch.num_rows()
+            {
+                let rows = self.rows.min(batch.num_rows() - *done);
+                let piece = batch.slice(*done, rows);
+                *done += rows;
+                return self.layout.frame(&piece).map(Some);
+            }
+            let Some(part) = self.messages.next()? else { return Ok(None) };
+            let name = self.messages.name.clone();
+            let batch = decode(&name, FORMAT, || self.decode(part))?;
+            self.current = batch.map(|batch| (batch, 0));
+        }
+    }
+
+    /// The record batch of a message, or the dictionary put aside.
+    fn decode(
+        &mut self,
+        Part { metadata, body }: Part,
+    ) -> std::result::Result<Option<RecordBatch>, ArrowError> {
+        let message = message(&metadata)?;
+        let version = message.version();
+        match message.header_type() {
+            MessageHeader::RecordBatch => {
+                let batch = message.header_as_record_batch().ok_or_else(|| broken("a batch is missing"))?;
+                check(&batch, &body)?;
+                let body = body.into();
+                RecordBatchDecoder::try_new(&body, batch, self.schema.clone(), &self.dictionaries, &version)?
+                    .with_projection(Some(self.layout.roots()))
+                    .read_record_batch()
+                    .map(Some)
+            }
+            MessageHeader::DictionaryBatch => {
+                let batch =
+                    message.header_as_dictionary_batch().ok_or_else(|| broken("a dictionary is missing"))?;
+                let values = batch.data().ok_or_else(|| broken("a dictionary has no values"))?;
+                check(&values, &body)?;
+                let body = body.into();
+                read_dictionary(&body, batch, &self.schema, &mut self.dictionaries, &version)?;
+                Ok(None)
+            }
+            other => Err(broken(&format!("a message is of the unexpected kind {other:?}"))),
+        }
+    }
+}
+
+impl Iterator for Batches {
+    type Item = Result<Frame>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.read().transpose()
+    }
+}
+
+/// Checks that the buffers of a batch lie in its body, and how much they say they unpack to.
+fn check(batch: &arrow_ipc::RecordBatch, body: &[u8]) -> std::result::Result<(), ArrowError> {
+    let packed = match batch.compression().map(|compression| compression.codec()) {
+        None => false,
+        Some(CompressionType::LZ4_FRAME | CompressionType::ZSTD) => true,
+        Some(other) => return Err(broken(&format!("it is packed in the unknown way {other:?}"))),
+    };
+    for buffer in batch.buffers().into_iter().flatten() {
+        let range = usize::try_from(buffer.offset()).ok().zip(usize::try_from(buffer.length()).ok());
+        let bytes = range.and_then(|(at, length)| body.get(at..at.checked_add(length)?));
+        let bytes = bytes.ok_or_else(|| broken("values are outside of the file"))?;
+        // Packed buffers start with their unpacked size, -1 if not packed after all.
+        if let Some(size) = bytes.first_chunk().filter(|_| packed) {
+            let size = i64::from_le_bytes(*size);
+            if size < -1 || (size > 0 && !plausible(bytes.len() as u64, size as u64)) {
+                return Err(broken("values unpack to an absurd size"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn broken(why: &str) -> ArrowError {
+    ArrowError::ParseError(why.into())
+}
+
+/// The messages of a stream, or of the stream in a file.
+struct Messages {
+    name: String,
+    stream: Box<dyn Read + Send>,
+    /// A file says where its messages end; a stream may just end.
+    is_file: bool,
+    done: bool,
+}
+
+/// One message: metadata and body.
+struct Part {
+    metadata: Vec<u8>,
+    body: Vec<u8>,
+}
+
+fn message(metadata: &[u8]) -> std::result::Result<Message<'_>, ArrowError> {
+    arrow_ipc::root_as_message(metadata).map_err(|_| broken("a message makes no sense"))
+}
+
+impl Messages {
+    fn open(mut stream: Box<dyn Read + Send>, name: &str) -> Result<Self> {
+        let mut start = Vec::new();
+        let taken = (&mut stream).take(MAGIC.len() as u64).read_to_end(&mut start);
+        taken.map_err(|error| Error::reading(name, FORMAT, error))?;
+        let is_file = start == MAGIC;
+        let stream = if is_file { stream } else { Box::new(std::io::Cursor::new(start).chain(stream)) };
+        Ok(Self {
+            name: name.into(),
+            stream: Box::new(std::io::BufReader::new(stream)),
+            is_file,
+            done: false,
+        })
+    }
+
+    fn next(&mut self) -> Result<Option<Part>> {
+        if self.done {
+            return Ok(None);
+        }
+        let length = match self.length()? {
+            Some(length) if length > 0 => length,
+            _ => {
+                self.done = true;
+                return Ok(None);
+            }
+        };
+        let metadata = self.exactly(length.into())?;
+        let body = decode(&self.name, FORMAT, || {
+            let length = message(&metadata)?.bodyLength();
+            u64::try_from(length).map_err(|_| broken("a message has a negative length"))
+        })?;
+        Ok(Some(Part { metadata, body: self.exactly(body)? }))
+    }
+
+    /// The length of the next metadata, 0 at the end; `None` where the bytes end.
+    fn length(&mut self) -> Result<Option<u32>> {
+        let Some(mut prefix) = self.prefix()? else { return Ok(None) };
+        if prefix == CONTINUATION {
+            prefix = self.prefix()?.ok_or_else(|| self.too_short())?;
+        }
+        Ok(Some(u32::from_le_bytes(prefix)))
+    }
+
+    fn prefix(&mut self) -> Result<Option<[u8; 4]>> {
+        let mut bytes = Vec::new();
+        let taken = (&mut self.stream).take(4).read_to_end(&mut bytes);
+        taken.map_err(|error| Error::reading(&self.name, FORMAT, error))?;
+        match bytes.first_chunk() {
+            Some(prefix) => Ok(Some(*prefix)),
+            None if bytes.is_empty() && !self.is_file => Ok(None),
+            None => Err(self.too_short()),
+        }
+    }
+
+    /// As many bytes, allocated as they come and not as they are promised.
+    fn exactly(&mut self, length: u64) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let taken = (&mut self.stream).take(length).read_to_end(&mut bytes);
+        taken.map_err(|error| Error::reading(&self.name, FORMAT, error))?;
+        if bytes.len() as u64 == length { Ok(bytes) } else { Err(self.too_short()) }
+    }
+
+    fn too_short(&self) -> Error {
+        Error::damaged(&self.name, FORMAT, "it ends too early")
+    }
+}

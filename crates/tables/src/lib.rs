@@ -1,0 +1,59 @@
+//! Tables from files: CSV, TSV, Parquet, Arrow, NPY and NPZ in; CSV, TSV, Parquet, Arrow and JSON out.
+//!
+//! ```text
+//! path, "-" or stream ─Source→ bytes (unzipped if gzip) ─format: magic, then extension→ one reader per format
+//!   delimited text ─records, cells straight from bytes─┐
+//!   Parquet ─checked footer and pages→ RecordBatch ────┤
+//!   Arrow ─checked messages→ RecordBatch ──────────────┼→ semisup::Frame batches ─→ Reader (an iterator)
+//!   NPY, NPZ ─checked header→ rows of elements ────────┘
+//!
+//! semisup::Frame batches ─Writer→ CSV, TSV, Parquet, Arrow, JSON, JSON Lines
+//! ```
+//!
+//! Texts mean the same in every format: they are trimmed, a text that reads as a number is that number, and an
+//! empty text or a [missing token](Options::missing) is a missing cell. So a model that learned from a CSV file
+//! sees the same rows in a Parquet file. Memory is a few batches, except where a format allows nothing else; see
+//! [`InputFormat`].
+//!
+//! ```
+//! use flowgmm_tables::{Options, Source, open};
+//!
+//! let csv = "width;colour\n1.5;red\nNA;blue\n";
+//! let mut reader = open(Source::stream("flowers", csv.as_bytes()), &Options::default())?;
+//! let frame = reader.read_all()?;
+//! assert_eq!(frame.column_names(), ["width", "colour"]);
+//! assert_eq!(frame.column("width").unwrap().number(1), Ok(None));
+//! # Ok::<(), flowgmm_tables::Error>(())
+//! ```
+
+mod arrow;
+mod column;
+mod damage;
+mod delimited;
+mod error;
+mod format;
+mod ipc;
+mod missing;
+mod npy;
+mod npz;
+mod number;
+mod options;
+mod parquet;
+mod reader;
+mod shared;
+mod sniff;
+mod source;
+mod warning;
+mod writer;
+
+pub use error::Error;
+pub use format::{Delimiter, InputFormat, OutputFormat};
+pub use missing::MISSING_TOKENS;
+pub use options::{Header, Options};
+pub use reader::{Reader, open};
+pub use source::Source;
+pub use warning::Warning;
+pub use writer::{ColumnType, Writer};
+
+/// What a fallible function of this crate returns.
+pub type Result<T> = std::result::Result<T, Error>;

@@ -1,0 +1,47 @@
+//! Parquet files, a batch of rows of the wanted columns at a time.
+
+mod check;
+mod thrift;
+
+use parquet::arrow::{
+    ProjectionMask,
+    arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder},
+};
+use semisup::Frame;
+
+use crate::{Options, Result, Warning, arrow::Layout, damage::decode, shared::Shared};
+
+pub(crate) const FORMAT: &str = "Parquet";
+
+/// Batches of rows of a Parquet file.
+pub(crate) struct Batches {
+    name: String,
+    layout: Layout,
+    reader: ParquetRecordBatchReader,
+}
+
+/// Checks the file's structure, finds the columns, and leaves the rest of them unread.
+pub(crate) fn open(
+    file: Shared,
+    name: &str,
+    options: &Options,
+    warnings: &mut Vec<Warning>,
+) -> Result<Batches> {
+    check::footer(&file, name)?;
+    let builder = decode(name, FORMAT, || ParquetRecordBatchReaderBuilder::try_new(file.clone()))?;
+    let layout = Layout::new(name, builder.schema(), options, warnings)?;
+    let mask = ProjectionMask::roots(builder.parquet_schema(), layout.roots().iter().copied());
+    check::pages(&file, name, builder.metadata(), &mask)?;
+    let rows = options.rows(builder.parquet_schema().num_columns());
+    let reader = decode(name, FORMAT, || builder.with_projection(mask).with_batch_size(rows).build())?;
+    Ok(Batches { name: name.into(), layout, reader })
+}
+
+impl Iterator for Batches {
+    type Item = Result<Frame>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let batch = decode(&self.name, FORMAT, || self.reader.next().transpose());
+        batch.and_then(|batch| batch.map(|batch| self.layout.frame(&batch)).transpose()).transpose()
+    }
+}

@@ -1,0 +1,128 @@
+//! One reader for all formats.
+
+use semisup::Frame;
+
+use crate::{
+    Error, Header, InputFormat, Options, Result, Source, Warning, delimited::Delimited, ipc, npy, npz,
+    parquet, sniff, source::Input,
+};
+
+/// Opens a table and checks what can be checked before its rows: format, header, types, columns asked for.
+///
+/// ```
+/// use flowgmm_tables::{Header, Options, Source, open};
+///
+/// let options = Options { header: Header::Absent, batch_rows: 2, ..Options::default() };
+/// let reader = open(Source::stream("digits", "1,2\n3,4\n5,6\n".as_bytes()), &options)?;
+/// let rows: Vec<usize> = reader.map(|batch| batch.unwrap().n()).collect();
+/// assert_eq!(rows, [2, 1]);
+/// # Ok::<(), flowgmm_tables::Error>(())
+/// ```
+pub fn open(source: impl Into<Source>, options: &Options) -> Result<Reader> {
+    let input = Input::open(source.into())?;
+    let name = input.name.clone();
+    let format = match options.format {
+        Some(format) => format,
+        None => InputFormat::detect(&name, &input.head, &input.file)?,
+    };
+    let mut warnings = Vec::new();
+    let mut shown = format;
+    let batches: Box<dyn Iterator<Item = Result<Frame>> + Send> = match format {
+        InputFormat::Delimited(delimiter) => {
+            let delimiter = delimiter.unwrap_or_else(|| sniff::delimiter(&input.head, input.is_all_head()));
+            shown = InputFormat::Delimited(Some(delimiter));
+            let (batches, warning) = Delimited::open(input.into_stream(), &name, delimiter, options)?;
+            warnings.extend(warning);
+            Box::new(batches)
+        }
+        InputFormat::Parquet => {
+            Box::new(parquet::open(input.into_shared(format)?, &name, options, &mut warnings)?)
+        }
+        InputFormat::Arrow => Box::new(ipc::open(input.into_stream(), &name, options, &mut warnings)?),
+        InputFormat::Npy => Box::new(npy::open(input, options)?),
+        InputFormat::Npz => Box::new(npz::open(input.into_shared(format)?, &name, options)?),
+    };
+    Ok(Reader { name, format: shown, header: options.header, warnings, batches, state: State::Start })
+}
+
+/// Batches of rows; after an error there are no more, and a table without rows is an error.
+pub struct Reader {
+    name: String,
+    format: InputFormat,
+    header: Header,
+    warnings: Vec<Warning>,
+    batches: Box<dyn Iterator<Item = Result<Frame>> + Send>,
+    state: State,
+}
+
+#[derive(PartialEq)]
+enum State {
+    Start,
+    Reading,
+    Done,
+}
+
+impl Reader {
+    /// Where the rows come from, as messages call it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The format the file turned out to have.
+    pub fn format(&self) -> InputFormat {
+        self.format
+    }
+
+    /// What the user should know about how the file was read.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    /// All rows that are left.
+    pub fn read_all(&mut self) -> Result<Frame> {
+        let mut all = match self.next() {
+            Some(first) => first?,
+            None => return Err(self.no_rows()),
+        };
+        for batch in self {
+            all.append(batch?, &[])?;
+        }
+        Ok(all)
+    }
+
+    fn no_rows(&self) -> Error {
+        let name = self.name.clone();
+        match (self.format, self.header) {
+            (InputFormat::Delimited(_), Header::Present) => semisup::Error::NoRows { name }.into(),
+            _ => Error::NoRows { name },
+        }
+    }
+}
+
+impl Iterator for Reader {
+    type Item = Result<Frame>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if self.state == State::Done {
+                return None;
+            }
+            match self.batches.next() {
+                Some(Ok(batch)) if batch.n() == 0 => {} // Parquet and Arrow may hold empty batches
+                Some(Ok(batch)) => {
+                    self.state = State::Reading;
+                    return Some(Ok(batch));
+                }
+                Some(Err(error)) => {
+                    self.state = State::Done;
+                    return Some(Err(error));
+                }
+                None => {
+                    let none_at_all = self.state == State::Start;
+                    self.state = State::Done;
+                    return none_at_all.then(|| Err(self.no_rows()));
+                }
+            }
+        }
+    }
+}

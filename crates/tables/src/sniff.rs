@@ -1,0 +1,88 @@
+//! What the first bytes of delimited text show: its delimiter, and whether its first row names columns.
+
+use csv::{ByteRecord, ReaderBuilder, Terminator};
+use semisup::read_number;
+
+use crate::Delimiter;
+
+/// Rows below the first that are looked at.
+const ROWS: usize = 20;
+
+/// The delimiter of a text that starts with `head` (and ends with it, if `all`); the rule is that of
+/// [`crate::InputFormat::Delimited`].
+pub(crate) fn delimiter(head: &[u8], all: bool) -> Delimiter {
+    let widths = Delimiter::ALL.map(|delimiter| (delimiter, widths(head, all, delimiter)));
+    let steady = widths.iter().find(|(_, w)| w.first() >= Some(&2) && w.iter().all(|n| n == &w[0]));
+    let widest = widths.iter().rev().max_by_key(|(_, w)| w.first()); // the first of equals, seen from the back
+    steady.or(widest).map_or(Delimiter::Comma, |(delimiter, _)| *delimiter)
+}
+
+/// Cells of each of the first rows.
+fn widths(head: &[u8], all: bool, delimiter: Delimiter) -> Vec<usize> {
+    let mut reader = ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .delimiter(delimiter.byte())
+        .terminator(Terminator::Any(b'\n'))
+        .from_reader(head);
+    let (mut widths, mut record) = (Vec::new(), ByteRecord::new());
+    while widths.len() <= ROWS && reader.read_byte_record(&mut record).unwrap_or(false) {
+        let cut = !all && reader.is_done();
+        let blank = record.len() == 1 && record[0].trim_ascii().is_empty();
+        if !cut && !blank {
+            widths.push(record.len());
+        }
+    }
+    widths
+}
+
+/// Whether a header looks like a row of data: all its cells but at most one (the label) are numbers. Numbers that
+/// count up one by one, as in the years of a wide table or pandas' default names, are names.
+pub(crate) fn looks_like_data(cells: &[String]) -> bool {
+    let numbers: Vec<f64> = cells.iter().filter_map(|cell| read_number(cell)).collect();
+    let enough = numbers.len() == cells.len() || (numbers.len() >= 2 && numbers.len() + 1 == cells.len());
+    let counting = numbers.len() > 1 && numbers.windows(2).all(|pair| pair[1] == pair[0] + 1.0);
+    enough && !numbers.is_empty() && !counting
+}
+
+/// The first cells of a row, for a message.
+pub(crate) fn first_cells(cells: &[String]) -> String {
+    let mut text = cells.iter().take(4).cloned().collect::<Vec<_>>().join(", ");
+    if cells.len() > 4 {
+        text.push_str(", ..");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_delimiter_is_the_steady_one() {
+        let sniff = |text: &str| delimiter(text.as_bytes(), true);
+        assert_eq!(sniff("a,b\n1,2\n"), Delimiter::Comma);
+        assert_eq!(sniff("a;b;c\n1,5;2,5;3\n"), Delimiter::Semicolon, "decimal commas");
+        assert_eq!(sniff("text\tlabel\nwell, yes\tx\nno; never\ty\n"), Delimiter::Tab);
+        assert_eq!(sniff("id\tname, first\tn\n1\ta, b, c\t2\n"), Delimiter::Tab);
+        assert_eq!(sniff("a,b\n\"x;y\",2\n"), Delimiter::Comma);
+        assert_eq!(sniff("a,b\n1;2,3;4;5\n"), Delimiter::Comma);
+        assert_eq!(
+            sniff("a,b,y\n1,2\n"),
+            Delimiter::Comma,
+            "ragged rows are an error later, not another format"
+        );
+        assert_eq!(sniff("single\n1\n2\n"), Delimiter::Comma);
+        assert_eq!(sniff(""), Delimiter::Comma);
+        assert_eq!(delimiter(b"a;b\n1;2\n3", false), Delimiter::Semicolon, "the last row is cut");
+    }
+
+    #[test]
+    fn values_are_told_from_names() {
+        let data = |header: &str| looks_like_data(&header.split(',').map(String::from).collect::<Vec<_>>());
+        assert!(data("0,1,6,15,12") && data("28.7,16.0,g") && data("5.1") && data("M,1.5,2,3"));
+        assert!(
+            !data("a,b") && !data("0,1,2,target") && !data("country,2019,2020,2021") && !data("2020,value")
+        );
+    }
+}

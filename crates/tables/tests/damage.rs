@@ -1,0 +1,104 @@
+//! Files cut off or altered anywhere: an error, or rows, but never a panic.
+
+mod common;
+
+use common::{path, read, read_file};
+use flowgmm_tables::{Error, InputFormat, Options};
+
+const FIXTURES: [(&str, InputFormat); 8] = [
+    ("types.parquet", InputFormat::Parquet),
+    ("types_v2.parquet", InputFormat::Parquet),
+    ("types_lz4.feather", InputFormat::Arrow),
+    ("types_zstd.arrows", InputFormat::Arrow),
+    ("plain.npz", InputFormat::Npz),
+    ("split.npz", InputFormat::Npz),
+    ("fortran_big_endian.npy", InputFormat::Npy),
+    ("labels.npy", InputFormat::Npy),
+];
+
+fn options(format: InputFormat) -> Options {
+    Options { format: Some(format), suffix: None, ..Options::default() }
+}
+
+/// Runs `check` on every damaged file with its position, from as many threads as there are processors.
+fn for_each(positions: usize, check: impl Fn(usize) + Sync) {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for first in 0..threads {
+            let check = &check;
+            scope.spawn(move || (first..positions).step_by(threads).for_each(check));
+        }
+    });
+}
+
+#[test]
+fn files_cut_off_anywhere_are_errors() {
+    for (file, format) in FIXTURES {
+        let bytes = std::fs::read(path(file)).unwrap();
+        // A file of Arrow ends with a footer for other readers, a stream with a mark that may be absent.
+        let needed = match file {
+            "types_lz4.feather" => {
+                bytes.windows(8).rposition(|w| w == b"\xff\xff\xff\xff\0\0\0\0").unwrap() + 8
+            }
+            "types_zstd.arrows" => bytes.len() - 8,
+            _ => bytes.len(),
+        };
+        for_each(needed, |cut| {
+            let read = read(&bytes[..cut], &options(format));
+            if !(file.ends_with("arrows") && cut_between_messages(&read)) {
+                let error = read.err().unwrap_or_else(|| panic!("{file}, cut at {cut}, was read"));
+                assert!(!error.is_io() && error.to_string().len() < 500, "{file}, cut at {cut}: {error}");
+            }
+        });
+    }
+}
+
+/// A stream may end after any message; then there are fewer rows.
+fn cut_between_messages(read: &Result<semisup::Frame, Error>) -> bool {
+    read.as_ref().is_ok_and(|frame| frame.n() < 3) || matches!(read, Err(Error::NoRows { .. }))
+}
+
+#[test]
+fn files_with_any_byte_altered_do_not_panic() {
+    for (file, format) in FIXTURES {
+        let bytes = std::fs::read(path(file)).unwrap();
+        for_each(bytes.len(), |at| {
+            for flip in [0x01, 0x80, 0xff] {
+                let mut damaged = bytes.clone();
+                damaged[at] ^= flip;
+                let _ = read(&damaged, &options(format));
+            }
+        });
+    }
+}
+
+#[test]
+fn a_packed_array_altered_is_noticed() {
+    let bytes = std::fs::read(path("split.npz")).unwrap();
+    let options = Options { suffix: Some("_train".into()), ..Options::default() };
+    assert!(read(&bytes, &options).is_ok());
+    let mut noticed = 0;
+    for at in 40..160 {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 0x10;
+        noticed += usize::from(read(&damaged, &options).is_err());
+    }
+    assert!(noticed > 110, "the check sum covers all but the packing: {noticed} of 120");
+}
+
+#[test]
+fn text_of_random_bytes_does_not_panic() {
+    use proptest::test_runner::{Config, TestRunner};
+    let mut runner = TestRunner::new(Config::with_cases(2000));
+    let bytes = proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200);
+    let csv_like = "[a-c0-9,;\t\"\n\r \u{feff}é.-]{0,120}";
+    runner.run(&bytes, |bytes| Ok(drop(read(bytes, &Options::default())))).unwrap();
+    runner.run(&csv_like, |text| Ok(drop(read(text, &Options::default())))).unwrap();
+}
+
+#[test]
+fn the_fixtures_are_sound() {
+    for (file, _) in FIXTURES.iter().filter(|(file, _)| *file != "split.npz") {
+        assert_eq!(read_file(file, &Options::default()).unwrap().n(), 3, "{file}");
+    }
+}
