@@ -4,12 +4,12 @@
 //!     cargo run --release --example accuracy -- --moons 100        # 100 seeds of moons; writes moons-seeds.json
 //!     cargo run --release --example accuracy -- --readme           # puts the stored results into README.md
 //!
-//! Settings are the demo's (`FitConfig::toy`, `FitConfig::table`). They were chosen on draws 0 to 14; the table is
+//! Settings are the demo's (`FitConfig::toy`, `Recipe::choose`). They were chosen on draws 0 to 14; the table is
 //! made on draws 1000 to 1004, which nobody had looked at before.
 
 use std::{fs, path::PathBuf, time::Instant};
 
-use flowgmm::{Bijection as _, FitConfig, fit};
+use flowgmm::{Bijection as _, FitConfig, Recipe, fit};
 use rayon::prelude::*;
 use semisup::{Classifier, Problem, Toy, digits_problem, metrics::accuracy};
 use serde::{Deserialize, Serialize};
@@ -86,7 +86,7 @@ fn one(name: &str, seed: u64) -> Run {
         Ok(toy) => (toy.problem(seed), FitConfig::toy()),
         Err(_) => {
             let problem = digits_problem(5, seed);
-            let config = FitConfig::table(&problem.train);
+            let config = Recipe::choose(&problem.train, seed).expect("settings for digits").config;
             (problem, config)
         }
     };

@@ -17,15 +17,17 @@ use std::{
 };
 
 use clap::ValueEnum;
-use flowgmm::{FitConfig, Fitter, Model};
+use flowgmm::{FitConfig, Fitter, Model, Recipe};
 use ndarray::ArrayView2;
-use semisup::{Classifier, Labelled, Scores, SemiSupervised, Toy};
+use semisup::{Cells, Classifier, Column, Frame, Labelled, Scores, SemiSupervised, Toy};
 use serde_json::{Value, json};
 
 use crate::{
     Threads,
     exit::{Failure, Result},
-    interrupt, output, text,
+    interrupt, output,
+    predict::types,
+    text,
 };
 
 use progress::{Progress, Watcher};
@@ -196,7 +198,7 @@ impl Problem {
             return Self { name, train: problem.train, test: problem.test, config: FitConfig::toy() };
         }
         let semisup::Problem { train, test } = semisup::digits_problem(DIGIT_LABELS, seed);
-        let config = FitConfig::table(&train);
+        let config = Recipe::choose(&train, seed).expect("the digits are valid data").config;
         Self { name, train, test, config }
     }
 
@@ -284,10 +286,16 @@ fn write_table<'a>(
     x: ArrayView2<f64>,
     labels: impl Iterator<Item = &'a str>,
 ) -> Result<()> {
-    let mut out = output::CsvOutput::create(path)?;
-    out.row(columns.iter().map(String::as_str).chain(["class"]))?;
-    for (row, label) in x.rows().into_iter().zip(labels) {
-        out.row(row.iter().map(|v| v.to_string()).chain([label.to_string()]))?;
-    }
+    let values = |j: usize| Cells::Numbers(x.column(j).to_vec());
+    let mut cells: Vec<Column> = columns
+        .iter()
+        .enumerate()
+        .map(|(j, name)| Column { name: name.clone(), cells: values(j) })
+        .collect();
+    let labels = labels.map(|label| Some(label).filter(|label| !label.is_empty())).collect();
+    cells.push(Column { name: "class".into(), cells: Cells::Texts(labels) });
+    let rows = Frame::new(&path.display().to_string(), cells, (1..=x.nrows() as u64).collect())?;
+    let mut out = output::TableOutput::create(path, &types(&rows))?;
+    out.write(&rows)?;
     out.finish()
 }

@@ -1,22 +1,33 @@
 //! `flowgmm evaluate`: how good a model's predictions are where the truth is known.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use semisup::{Classifier, Scores};
+use flowgmm::Model;
+use semisup::{
+    Classifier, Scores, labels_of,
+    ndarray::{Array2, Axis},
+};
 use serde_json::json;
 
-use crate::{OnDevice, Threads, exit::Result, input, output, text};
+use crate::{
+    OnDevice, Threads,
+    exit::Result,
+    input::{self, Guesses, Reading},
+    output, text,
+};
 
 /// Arguments of `evaluate`.
 #[derive(clap::Args)]
 pub struct Args {
     /// Model file
     model: PathBuf,
-    /// CSV file with the model's columns and a label; rows without one are skipped. `-` reads standard input
+    /// Table with the model's columns and a label; rows without one are skipped. `-` reads standard input
     file: PathBuf,
     /// Column that holds the label
     #[arg(long, value_name = "COLUMN")]
     label: String,
+    #[command(flatten)]
+    reading: Reading,
     /// One JSON object instead of a table
     #[arg(long)]
     json: bool,
@@ -26,14 +37,55 @@ pub struct Args {
     device: OnDevice,
 }
 
+/// Rows with a label, as the model sees them.
+pub struct LabelledRows {
+    /// `[n, dim]`
+    pub x: Array2<f64>,
+    /// Their classes.
+    pub y: Vec<usize>,
+    /// How many rows were skipped because they have no label.
+    pub skipped: usize,
+}
+
+/// The labelled rows of a file.
+pub fn labelled(
+    model: &Model,
+    model_path: &Path,
+    path: &Path,
+    label: &str,
+    reading: &Reading,
+) -> Result<LabelledRows> {
+    let encoding = input::encoding(model, model_path)?;
+    let mut all = LabelledRows { x: Array2::zeros((0, encoding.dim())), y: Vec::new(), skipped: 0 };
+    let mut guesses = Guesses::default();
+    let reader = reading.open(path, &[label])?;
+    let name = reader.name().to_string();
+    for batch in reader {
+        let batch = batch?;
+        let y = labels_of(&batch, label, model.classes())?;
+        let known: Vec<usize> = (0..batch.n()).filter(|&row| y[row].is_some()).collect();
+        all.skipped += batch.n() - known.len();
+        let batch = batch.select(&known);
+        let encoded = encoding.encode(&batch)?;
+        input::score(model, encoded.x.view(), &batch)?;
+        guesses.add(&encoded);
+        all.x.append(Axis(0), encoded.x.view()).expect("as many columns");
+        all.y.extend(y.into_iter().flatten());
+    }
+    if all.y.is_empty() {
+        return Err(semisup::Error::NoLabels { name }.into());
+    }
+    guesses.warn(&name);
+    Ok(all)
+}
+
 /// Runs the command.
 pub fn run(args: &Args) -> Result<()> {
     args.threads.configure()?;
     let model = input::model(&args.model, &args.device.place()?)?;
-    let table = input::table(&args.file)?;
-    let (data, skipped) = table.labelled(&args.label, model.columns(), model.classes())?;
-    let log_probs = input::score(&model, data.x(), table.name(), 0)?.log_probs;
-    let scores = Scores::from_log_probs(&log_probs, data.y());
+    let LabelledRows { x, y, skipped } =
+        labelled(&model, &args.model, &args.file, &args.label, &args.reading)?;
+    let scores = Scores::from_log_probs(&model.score(x.view()).log_probs, &y);
     if args.json {
         let mut object = serde_json::to_value(&scores).expect("plain data");
         object["skipped_unlabelled"] = json!(skipped);
@@ -44,6 +96,7 @@ pub fn run(args: &Args) -> Result<()> {
         ("rows", format!("{} ({skipped} without a label skipped)", scores.n)),
         ("accuracy", text::percent(scores.accuracy)),
         ("balanced accuracy", text::percent(scores.balanced_accuracy)),
+        ("macro F1", text::percent(scores.macro_f1)),
         ("negative log-likelihood", format!("{:.4} nats per label", scores.nll)),
         ("Brier score", format!("{:.4}", scores.brier)),
         ("calibration error (ECE)", format!("{:.4}", scores.ece)),

@@ -25,6 +25,8 @@ pub enum Failure {
     Data(String),
     /// The reader or the splitter of data said no.
     Problem(semisup::Error),
+    /// The reader or writer of files said no.
+    Table(flowgmm_tables::Error),
     /// The model said no.
     Model(flowgmm::Error),
     /// The file system said no.
@@ -56,10 +58,14 @@ impl Failure {
             Self::Data(_) => 3,
             Self::Problem(error) | Self::Model(flowgmm::Error::Data(error)) => match error {
                 semisup::Error::Io { .. } => 5,
-                semisup::Error::BadPreprocess { .. } => 4,
+                semisup::Error::BadPreprocess { .. }
+                | semisup::Error::BadSchema { .. }
+                | semisup::Error::BadEncoding { .. } => 4,
+                semisup::Error::UnknownColumn { .. } | semisup::Error::BadOverride { .. } => 2,
                 semisup::Error::UnknownToy(_) => 2,
                 _ => 3,
             },
+            Self::Table(error) => if error.is_io() { 5 } else { 3 },
             Self::Model(error) => match error {
                 flowgmm::Error::Config(_) | flowgmm::Error::ForeignCheckpoint { .. } => 2,
                 flowgmm::Error::ModelFile { .. } => 4,
@@ -83,6 +89,7 @@ impl fmt::Display for Failure {
             Self::Internal(what) => write!(f, "internal error: {what}. This is a bug in flowgmm"),
             Self::Usage(what) | Self::Data(what) | Self::Interrupted(what) => f.write_str(what),
             Self::Problem(error) => error.fmt(f),
+            Self::Table(error) => error.fmt(f),
             Self::Model(error) => error.fmt(f),
             Self::Io { path, source } => write!(f, "{}: {source}", path.display()),
             Self::ReaderGone => f.write_str("nobody reads the output"),
@@ -93,6 +100,12 @@ impl fmt::Display for Failure {
 impl From<semisup::Error> for Failure {
     fn from(error: semisup::Error) -> Self {
         Self::Problem(error)
+    }
+}
+
+impl From<flowgmm_tables::Error> for Failure {
+    fn from(error: flowgmm_tables::Error) -> Self {
+        Self::Table(error)
     }
 }
 

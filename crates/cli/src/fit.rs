@@ -1,4 +1,4 @@
-//! `flowgmm fit`: from a CSV file with few labels to a model file.
+//! `flowgmm fit`: from a table with few labels to a model file.
 
 use std::{
     ffi::OsString,
@@ -7,14 +7,17 @@ use std::{
 };
 
 use clap::{ArgMatches, ValueEnum};
-use flowgmm::{Checkpoints, DeviceName, Engine, FitConfig, Fitter, Model, Resume, tensor::Place};
-use semisup::{Classifier, SemiSupervised, metrics};
+use flowgmm::{Checkpoints, DeviceName, Engine, FitConfig, Fitter, Model, Recipe, Resume, tensor::Place};
+use semisup::{Classifier, Encoding, Labels, Schema, Scores, SemiSupervised, metrics};
 use serde_json::{Value, json};
 
 use crate::{
-    OnDevice, Threads, configure_threads,
+    OnDevice, Threads,
+    columns::{self, Declared},
+    configure_threads, evaluate,
     exit::{Failure, Result},
-    input, inspect, interrupt,
+    input::{Reading, warn},
+    inspect, interrupt,
     output::{self, check_writable},
     progress::{Display, FitProgress},
     settings::{Given, Settings},
@@ -24,13 +27,32 @@ use crate::{
 /// Arguments of `fit`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// CSV file with a header; an empty label cell means unlabelled. `-` reads standard input
+    /// Table: CSV or TSV (also gzipped), Parquet, Arrow, NPY or NPZ. `-` reads standard input
     file: PathBuf,
-    /// Column that holds the label; all others must be numbers
+    /// Column that holds the label; an empty cell means unlabelled
     #[arg(long, value_name = "COLUMN")]
     label: String,
+    /// Value of the label column that means unlabelled, besides an empty cell
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    unlabelled_value: Vec<String>,
+    /// More tables of unlabelled rows with the same columns
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    unlabelled: Vec<PathBuf>,
+    /// Table with labels to evaluate the model on at the end; it is used for nothing else
+    #[arg(long, value_name = "FILE")]
+    test: Option<PathBuf>,
+    #[command(flatten)]
+    reading: Reading,
+    #[command(flatten)]
+    declared: Declared,
+    /// Where settings come from
+    #[arg(long, value_name = "NAME", default_value = "auto", env = "FLOWGMM_PRESET")]
+    preset: Preset,
+    /// Print what each column is taken for, and exit
+    #[arg(long)]
+    print_schema: bool,
     /// Model file to write
-    #[arg(long, value_name = "OUT", required_unless_present = "print_config")]
+    #[arg(long, value_name = "OUT", required_unless_present_any = ["print_config", "print_schema"])]
     model: Option<PathBuf>,
     /// Seed of all randomness [default: 0]
     #[arg(long, value_name = "N", env = "FLOWGMM_SEED")]
@@ -84,8 +106,13 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<()> {
     if let Some(model) = &args.model {
         check_writable(model)?;
     }
-    let data = input::table(&args.file)?.semi_supervised(&args.label)?;
-    let settings = gather(args, &data, matches)?;
+    let table = TrainingTable::read(args)?;
+    if args.print_schema {
+        return output::print(&columns::table(&table.schema));
+    }
+    let TrainingTable { data, schema, encoding } = table;
+    let recipe = args.preset.recipe(&data, args.seed.unwrap_or(0))?;
+    let settings = gather(args, &recipe, matches)?;
     let Some(path) = args.model.as_ref().filter(|_| !args.print_config) else {
         return output::print(&settings.to_toml());
     };
@@ -95,12 +122,71 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<()> {
     let began = Instant::now();
     let model = train(args, &settings, &data, &place)?;
     check_finite(&model, &data)?;
+    let model = model.with_encoding(encoding).with_decisions(recipe.decisions);
     model.save(path)?;
-    let outcome = Outcome { model: &model, data: &data, settings: &settings, path, seconds: began.elapsed() };
+    let test = args.test.as_ref().map(|test| tested(args, &model, path, test)).transpose()?;
+    let (data, schema, settings) = (&data, &schema, &settings);
+    let outcome = Outcome { model: &model, data, schema, settings, path, test, seconds: began.elapsed() };
     if args.json { output::print_json(&outcome.to_json()) } else { output::print(&outcome.to_text()) }
 }
 
-fn gather(args: &Args, data: &SemiSupervised, matches: &ArgMatches) -> Result<Settings> {
+/// Where settings come from.
+#[derive(Clone, Copy, ValueEnum)]
+enum Preset {
+    /// Chosen from the data, by cross-validation on the labelled rows
+    Auto,
+    /// The paper's configuration for tables, as it is
+    Paper,
+    /// The configuration of the authors' code, as it is
+    ReferenceCode,
+}
+
+impl Preset {
+    fn recipe(self, data: &SemiSupervised, seed: u64) -> Result<Recipe> {
+        let fixed = |config| Recipe { config, decisions: Vec::new() };
+        Ok(match self {
+            Self::Auto => Recipe::choose(data, seed)?,
+            Self::Paper => fixed(FitConfig::paper(data)),
+            Self::ReferenceCode => fixed(FitConfig::reference_code(data)),
+        })
+    }
+}
+
+/// The training rows as numbers, and how they became so.
+struct TrainingTable {
+    data: SemiSupervised,
+    schema: Schema,
+    encoding: Encoding,
+}
+
+impl TrainingTable {
+    fn read(args: &Args) -> Result<Self> {
+        let label = args.label.as_str();
+        let mut frame = args.reading.all(&args.file, &[label])?;
+        let Labels { mut y, classes, warnings } = semisup::labels(&frame, label, &args.unlabelled_value)?;
+        warnings.iter().for_each(|warning| warn(&warning.message));
+        let features: Vec<String> = frame.column_names().into_iter().filter(|name| name != label).collect();
+        for path in &args.unlabelled {
+            for batch in args.reading.open(path, &[label])? {
+                frame.append(batch?, &features)?;
+            }
+        }
+        y.resize(frame.n(), None); // whatever labels those files have are not looked at
+        let schema = args.declared.schema(&frame, label)?;
+        let encoding = Encoding::learn(&schema, &frame)?;
+        let x = encoding.encode(&frame)?.x;
+        let data = SemiSupervised::new(x, y, classes, encoding.feature_names())?;
+        Ok(Self { data, schema, encoding })
+    }
+}
+
+/// Scores on the rows of `--test`.
+fn tested(args: &Args, model: &Model, path: &Path, test: &Path) -> Result<Scores> {
+    let rows = evaluate::labelled(model, path, test, &args.label, &args.reading)?;
+    Ok(Scores::from_log_probs(&model.score(rows.x.view()).log_probs, &rows.y))
+}
+
+fn gather(args: &Args, recipe: &Recipe, matches: &ArgMatches) -> Result<Settings> {
     let engine = args.engine.map(|engine| match engine {
         EngineName::Fused => Engine::Fused,
         EngineName::LowMemory => Engine::LowMemory,
@@ -113,7 +199,7 @@ fn gather(args: &Args, data: &SemiSupervised, matches: &ArgMatches) -> Result<Se
         ("engine", "engine", engine.map(|v| json!(v))),
         ("train.steps", "steps", args.steps.map(|v| json!(v))),
     ];
-    Settings::gather(&FitConfig::table(data), args.threads.count(), args.config.as_deref(), &given, matches)
+    Settings::gather(&recipe.config, args.threads.count(), args.config.as_deref(), &given, matches)
 }
 
 fn train(args: &Args, settings: &Settings, data: &SemiSupervised, place: &Place) -> Result<Model> {
@@ -177,8 +263,10 @@ fn command_to_resume(mut words: Vec<OsString>) -> String {
 struct Outcome<'a> {
     model: &'a Model,
     data: &'a SemiSupervised,
+    schema: &'a Schema,
     settings: &'a Settings,
     path: &'a Path,
+    test: Option<Scores>,
     seconds: Duration,
 }
 
@@ -223,6 +311,7 @@ impl Outcome<'_> {
                 .collect::<serde_json::Map<_, _>>(),
             "columns": self.data.columns(),
             "parameters": inspect::parameters(self.model),
+            "decisions": self.model.decisions(),
             "config": self.settings.config,
             "seed": self.settings.seed,
             "threads": self.settings.threads,
@@ -232,6 +321,7 @@ impl Outcome<'_> {
             "steps": last.map(|record| record.step),
             "loss": last.map(|record| record.loss),
             "terms": last.map(|record| &record.terms),
+            "test": self.test,
             "labelled_accuracy": self.labelled_accuracy(),
             "rollbacks": provenance.rollbacks,
             "certificate": provenance.certificate,
@@ -243,11 +333,11 @@ impl Outcome<'_> {
         let provenance = self.model.provenance();
         let (labelled, unlabelled) = (provenance.n_labelled, provenance.n_unlabelled);
         let counts: Vec<String> = self.per_class().map(|(class, n)| format!("{class}: {n}")).collect();
-        let columns = self.data.columns();
         let mut facts = vec![
             ("rows", format!("{} ({labelled} labelled, {unlabelled} unlabelled)", self.data.n())),
             ("labels", text::list(&counts)),
-            ("columns", format!("{}: {}", columns.len(), text::list(columns))),
+            ("columns", columns::kinds(self.schema)),
+            ("dimensions", self.data.dim().to_string()),
             ("settings", self.settings.origin()),
             ("seed", self.settings.seed.to_string()),
             ("device", self.device()),
@@ -258,9 +348,15 @@ impl Outcome<'_> {
                 last.terms.iter().map(|(name, value)| format!("{name} {value:.4}")).collect();
             facts.push(("final loss", format!("{:.4} ({})", last.loss, terms.join(", "))));
         }
+        let decisions = self.model.decisions();
+        facts.extend(decisions.iter().map(|d| (d.what.as_str(), format!("{} ({})", d.choice, d.why))));
         facts.push(("labelled accuracy", text::percent(self.labelled_accuracy())));
         if let Some(certificate) = &provenance.certificate {
             facts.push(("round trip", text::certificate(certificate)));
+        }
+        if let Some(test) = &self.test {
+            let (n, accuracy, nll) = (test.n, text::percent(test.accuracy), test.nll);
+            facts.push(("test", format!("accuracy {accuracy}, negative log-likelihood {nll:.3} on {n} rows")));
         }
         facts.push(("time", format!("{:.1} s", self.seconds.as_secs_f64())));
         facts.push(("model", self.path.display().to_string()));

@@ -1,34 +1,57 @@
-//! Where rows and models come from: files, or `-` for standard input.
+//! Where rows and models come from: files of any format, or `-` for standard input.
 
-use std::{
-    fs::File,
-    io::{self, Read},
-    path::Path,
-};
+use std::path::Path;
 
 use flowgmm::{Model, tensor::Place};
-use semisup::Table;
+use flowgmm_tables::{Header, Options, Reader};
+use semisup::{Encoded, Encoding, Frame, ndarray::ArrayView2};
 
 use crate::exit::{Failure, Result};
 
-/// A CSV file in memory.
-pub fn table(path: &Path) -> Result<Table> {
-    if is_standard(path) {
-        return Ok(semisup::read_table(io::stdin().lock(), "standard input")?);
-    }
-    Ok(semisup::read_table_path(path)?)
+/// How files of rows are read.
+#[derive(clap::Args)]
+pub struct Reading {
+    /// The file has no header; its columns are called c1, c2, ...
+    #[arg(long)]
+    no_header: bool,
+    /// Text that means a missing cell, besides an empty one [default: NA, N/A, NaN, null, none, ? and -]
+    #[arg(long, value_name = "TEXT")]
+    missing: Vec<String>,
+    /// Of an NPZ file, read only the arrays whose names end so, as in x_train and y_train
+    #[arg(long, value_name = "SUFFIX")]
+    suffix: Option<String>,
 }
 
-/// An open file and what messages call it.
-pub fn open(path: &Path) -> Result<(Box<dyn Read>, String)> {
-    if is_standard(path) {
-        return Ok((Box::new(io::stdin().lock()), "standard input".into()));
+impl Reading {
+    /// Opens a file of rows; in `literal` columns only an empty cell is missing. Says what is odd about the file.
+    pub fn open(&self, path: &Path, literal: &[&str]) -> Result<Reader> {
+        let mut options = Options {
+            header: if self.no_header { Header::Absent } else { Header::Present },
+            literal: literal.iter().map(|name| name.to_string()).collect(),
+            suffix: self.suffix.clone(),
+            ..Options::default()
+        };
+        if !self.missing.is_empty() {
+            options.missing = self.missing.clone();
+        }
+        let reader = flowgmm_tables::open(path, &options)?;
+        for warning in reader.warnings() {
+            warn(&warning.to_string());
+        }
+        Ok(reader)
     }
-    let name = path.display().to_string();
-    match File::open(path) {
-        Ok(file) => Ok((Box::new(file), name)),
-        Err(source) => Err(semisup::Error::Io { name, source }.into()),
+
+    /// All rows of a file.
+    pub fn all(&self, path: &Path, literal: &[&str]) -> Result<Frame> {
+        Ok(self.open(path, literal)?.read_all()?)
     }
+}
+
+/// Something the user should know, on stderr.
+pub fn warn(message: &str) {
+    use std::io::Write as _;
+    // Not `eprintln!`: a closed stderr must not become a failure.
+    let _ = writeln!(std::io::stderr(), "warning: {message}");
 }
 
 /// A model from its file, on the device where it will compute.
@@ -36,21 +59,66 @@ pub fn model(path: &Path, place: &Place) -> Result<Model> {
     Ok(Model::load(path, place)?)
 }
 
+/// How a model's table becomes numbers.
+pub fn encoding<'a>(model: &'a Model, path: &Path) -> Result<&'a Encoding> {
+    model.encoding().ok_or_else(|| {
+        let path = path.display();
+        Failure::Usage(format!("{path} was fitted to a matrix by a program of its own: it cannot read tables"))
+    })
+}
+
+/// What had to be guessed while rows were read, for one message at the end.
+#[derive(Default)]
+pub struct Guesses {
+    imputed: usize,
+    unseen: Vec<(String, String, usize)>,
+}
+
+impl Guesses {
+    /// Remembers what was guessed in a batch.
+    pub fn add(&mut self, encoded: &Encoded) {
+        self.imputed += encoded.imputed;
+        for unseen in &encoded.unseen {
+            let known = self.unseen.iter_mut().find(|(c, l, _)| *c == unseen.column && *l == unseen.level);
+            match known {
+                Some((_, _, count)) => *count += unseen.count,
+                None => self.unseen.push((unseen.column.clone(), unseen.level.clone(), unseen.count)),
+            }
+        }
+    }
+
+    /// Says it.
+    pub fn warn(&self, name: &str) {
+        if self.imputed > 0 {
+            warn(&format!(
+                "{name}: {} missing cells in columns that were complete in training were filled in",
+                self.imputed
+            ));
+        }
+        let shown: Vec<String> = (self.unseen.iter().take(5))
+            .map(|(column, level, count)| format!("'{level}' in column '{column}' ({count} rows)"))
+            .collect();
+        if !shown.is_empty() {
+            let more = match self.unseen.len().saturating_sub(5) {
+                0 => String::new(),
+                n => format!(" and {n} more"),
+            };
+            warn(&format!("{name}: values that training did not show: {}{more}", shown.join(", ")));
+        }
+    }
+}
+
 /// Scores of rows, refusing rows too extreme for single precision instead of inventing a class for them.
-/// `first` is the number of rows before these.
-pub fn score(
-    model: &Model,
-    x: semisup::ndarray::ArrayView2<f64>,
-    name: &str,
-    first: usize,
-) -> Result<flowgmm::Scores> {
+/// `frame` says where they come from.
+pub fn score(model: &Model, x: ArrayView2<f64>, frame: &Frame) -> Result<flowgmm::Scores> {
     let scores = model.score(x);
     match scores.log_probs.rows().into_iter().position(|row| row.iter().any(|v| v.is_nan())) {
         None => Ok(scores),
         Some(row) => Err(Failure::Data(format!(
-            "{name}, row {}: its values are too far from the training data to be scored; look for a wrong unit or \
+            "{}, line {}: its values are too far from the training data to be scored; look for a wrong unit or \
              a slipped digit, or remove the row",
-            first + row + 1
+            frame.name(),
+            frame.line(row)
         ))),
     }
 }
@@ -59,3 +127,4 @@ pub fn score(
 pub fn is_standard(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
+

@@ -9,7 +9,12 @@ use semisup::{
 };
 use serde_json::{Value, json};
 
-use crate::{OnDevice, Threads, exit::Result, input, output, text};
+use crate::{
+    OnDevice, Threads,
+    exit::Result,
+    input::{self, Reading},
+    output, text,
+};
 
 /// Rows that certificates are measured on.
 const SAMPLES: usize = 256;
@@ -23,9 +28,11 @@ pub struct Args {
     /// One JSON object instead of text
     #[arg(long)]
     json: bool,
-    /// Measure the certificate on the rows of this CSV file too (4096 of them, evenly spaced, if there are more)
+    /// Measure the certificate on the rows of this table too (4096 of them, evenly spaced, if there are more)
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
+    #[command(flatten)]
+    reading: Reading,
     #[command(flatten)]
     threads: Threads,
     #[command(flatten)]
@@ -40,7 +47,7 @@ pub fn run(args: &Args) -> Result<()> {
     let certificates = Certificates {
         training: model.provenance().certificate,
         samples: certify(model.gmm(), x.view()),
-        data: args.data.as_ref().map(|path| on_data(&model, path)).transpose()?,
+        data: args.data.as_ref().map(|path| on_data(&model, args, path)).transpose()?,
     };
     if args.json {
         return output::print_json(&card(&model, &certificates));
@@ -54,8 +61,9 @@ struct Certificates {
     data: Option<Certificate>,
 }
 
-fn on_data(model: &Model, path: &std::path::Path) -> Result<Certificate> {
-    let x: Array2<f64> = input::table(path)?.features(model.columns())?;
+fn on_data(model: &Model, args: &Args, path: &std::path::Path) -> Result<Certificate> {
+    let encoding = input::encoding(model, &args.model)?;
+    let x: Array2<f64> = encoding.encode(&args.reading.all(path, &[])?)?.x;
     let n = x.nrows().min(DATA_ROWS);
     let rows: Vec<usize> = (0..n).map(|i| i * x.nrows() / n).collect();
     Ok(certify(model.gmm(), model.preprocess().apply(x.select(Axis(0), &rows).view()).view()))
@@ -66,6 +74,10 @@ fn card(model: &Model, certificates: &Certificates) -> Value {
     json!({
         "classes": model.classes(),
         "columns": model.columns(),
+        "encoding": model.encoding(),
+        "likelihood": likelihood(model),
+        "temperature": model.temperature(),
+        "decisions": model.decisions(),
         "preprocessing": model.preprocess().describe(),
         "likelihood_is_projected": model.likelihood_is_projected(),
         "architecture": model.gmm().spec(),
@@ -103,9 +115,8 @@ fn describe(model: &Model, certificates: &Certificates) -> String {
         ("seed", provenance.seed.to_string()),
         ("version", format!("flowgmm {}, file format {}", provenance.version, flowgmm::FORMAT)),
     ];
-    if model.likelihood_is_projected() {
-        facts.push(("log p", "of the projected row, since preprocessing drops directions".into()));
-    }
+    facts.push(("log p", likelihood(model)));
+    facts.push(("temperature", model.temperature().to_string()));
     let mut certified = vec![("new samples", text::certificate(&certificates.samples))];
     if let Some(certificate) = &certificates.training {
         certified.insert(0, ("training rows", text::certificate(certificate)));
@@ -113,7 +124,22 @@ fn describe(model: &Model, certificates: &Certificates) -> String {
     if let Some(certificate) = &certificates.data {
         certified.push(("rows of --data", text::certificate(certificate)));
     }
-    format!("{}\ninvertibility\n{}", text::facts(&facts), text::facts(&certified))
+    let reasons: Vec<(&str, String)> =
+        model.decisions().iter().map(|d| (d.what.as_str(), format!("{} ({})", d.choice, d.why))).collect();
+    let chosen = if reasons.is_empty() { String::new() } else { format!("\nchosen\n{}", text::facts(&reasons)) };
+    format!("{}{chosen}\ninvertibility\n{}", text::facts(&facts), text::facts(&certified))
+}
+
+/// What log p(x) is the density of.
+fn likelihood(model: &Model) -> String {
+    use semisup::Likelihood;
+    match model.encoding().map(semisup::Encoding::likelihood) {
+        _ if model.likelihood_is_projected() => {
+            "of the projected row, since what preprocessing drops has no variance".into()
+        }
+        Some(Likelihood::Bound { why }) => format!("a bound in the table's units: {why}"),
+        Some(Likelihood::Exact) | None => "exact, in the table's units".into(),
+    }
 }
 
 fn architecture(model: &Model) -> String {

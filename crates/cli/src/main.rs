@@ -6,6 +6,8 @@
 //!
 //! The program only arranges; it knows no mathematics. Results go to stdout, everything else to stderr.
 
+mod calibrate;
+mod columns;
 mod demo;
 mod evaluate;
 mod exit;
@@ -43,12 +45,14 @@ struct Cli {
 enum Command {
     /// Fit the toy problems of the paper and handwritten digits, and write a report with pictures
     Demo(demo::Args),
-    /// Learn a model from a CSV file in which some rows carry a label
+    /// Learn a model from a table in which some rows carry a label
     Fit(fit::Args),
-    /// Give each row of a CSV file a class, class probabilities and a log-likelihood
+    /// Give each row of a table a class, class probabilities, a log-likelihood and how typical it is
     Predict(predict::Args),
     /// Compare a model's predictions with known labels
     Evaluate(evaluate::Args),
+    /// Fit a model's confidence to labelled rows, so that its probabilities can be believed
+    Calibrate(calibrate::Args),
     /// Generate new rows
     Sample(sample::Args),
     /// Show what a model file contains, and how exactly its flow inverts
@@ -81,6 +85,7 @@ fn run(command: Command, matches: &ArgMatches) -> Result<()> {
         Command::Fit(args) => fit::run(&args, matches),
         Command::Predict(args) => predict::run(&args),
         Command::Evaluate(args) => evaluate::run(&args),
+        Command::Calibrate(args) => calibrate::run(&args),
         Command::Sample(args) => sample::run(&args),
         Command::Inspect(args) => inspect::run(&args),
     }

@@ -6,6 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use flowgmm_tables::{ColumnType, OutputFormat, Writer};
+use semisup::Frame;
+
 use crate::{
     exit::{Failure, Result},
     input::is_standard,
@@ -35,11 +38,14 @@ pub fn check_writable(path: &Path) -> Result<()> {
     made.map(drop).map_err(Failure::io(path))
 }
 
-/// A CSV that is written row by row.
-pub struct CsvOutput {
-    writer: csv::Writer<Box<dyn Write>>,
+/// A table that is written batch by batch, in the format its name says.
+pub struct TableOutput {
+    writer: Option<Writer<Sink>>,
     target: Target,
 }
+
+/// Where bytes go.
+type Sink = BufWriter<Box<dyn Write + Send>>;
 
 enum Target {
     /// Written as it comes: standard output, a pipe, a device.
@@ -48,11 +54,11 @@ enum Target {
     Moved { temporary: PathBuf, path: PathBuf },
 }
 
-impl CsvOutput {
-    /// Opens `path`, or standard output for `-`.
-    pub fn create(path: &Path) -> Result<Self> {
-        let (sink, target): (Box<dyn Write>, _) = if is_standard(path) {
-            (Box::new(io::stdout().lock()), Target::Direct("standard output".into()))
+impl TableOutput {
+    /// Opens `path`, or standard output for `-`, which gets CSV.
+    pub fn create(path: &Path, columns: &[(String, ColumnType)]) -> Result<Self> {
+        let (sink, target): (Box<dyn Write + Send>, _) = if is_standard(path) {
+            (Box::new(io::stdout()), Target::Direct("standard output".into()))
         } else if path.exists() && !path.is_file() {
             let file = File::options().write(true).open(path).map_err(Failure::io(path))?;
             (Box::new(file), Target::Direct(path.to_path_buf()))
@@ -62,20 +68,30 @@ impl CsvOutput {
             interrupt::exit_removing(&temporary)?;
             (Box::new(file), Target::Moved { temporary, path: path.to_path_buf() })
         };
-        let writer = csv::WriterBuilder::new().from_writer(Box::new(BufWriter::new(sink)) as Box<dyn Write>);
-        Ok(Self { writer, target })
+        let mut output = Self { writer: None, target };
+        let format = match &output.target {
+            Target::Direct(_) => OutputFormat::Csv,
+            Target::Moved { path, .. } if path.extension().is_none() => OutputFormat::Csv,
+            Target::Moved { path, .. } => OutputFormat::of(path)?,
+        };
+        let name = path.display().to_string();
+        let writer = Writer::new(BufWriter::new(sink), &name, format, columns);
+        output.writer = Some(writer.map_err(|error| output.target.refused(error))?);
+        Ok(output)
     }
 
-    /// Adds a row.
-    pub fn row<S: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = S>) -> Result<()> {
-        let cells = cells.into_iter().map(|cell| cell.as_ref().as_bytes().to_vec());
-        self.writer.write_record(cells).map_err(|error| self.target.failed(csv_io(error)))
+    /// Adds rows.
+    pub fn write(&mut self, rows: &Frame) -> Result<()> {
+        let writer = self.writer.as_mut().expect("there until `finish`");
+        writer.write(rows).map_err(|error| self.target.refused(error))
     }
 
     /// Puts the complete file in its place.
     pub fn finish(mut self) -> Result<()> {
+        let writer = self.writer.take().expect("there until `finish`");
+        let mut sink = writer.finish().map_err(|error| self.target.refused(error))?;
         let fail = |error| self.target.failed(error);
-        self.writer.flush().map_err(fail)?;
+        sink.flush().map_err(fail)?;
         if let Target::Moved { temporary, path } = &self.target {
             let synced = File::open(temporary).and_then(|file| file.sync_all());
             synced.and_then(|()| fs::rename(temporary, path)).map_err(fail)?;
@@ -84,7 +100,7 @@ impl CsvOutput {
     }
 }
 
-impl Drop for CsvOutput {
+impl Drop for TableOutput {
     fn drop(&mut self) {
         if let Target::Moved { temporary, .. } = &self.target {
             let _ = fs::remove_file(temporary); // gone already after `finish`
@@ -93,17 +109,20 @@ impl Drop for CsvOutput {
 }
 
 impl Target {
+    /// A writer's error in this program's words.
+    fn refused(&self, error: flowgmm_tables::Error) -> Failure {
+        match error {
+            flowgmm_tables::Error::Write { source, .. } => self.failed(source),
+            other => other.into(),
+        }
+    }
+
     fn failed(&self, error: io::Error) -> Failure {
         match self {
             Self::Direct(_) if error.kind() == io::ErrorKind::BrokenPipe => Failure::ReaderGone,
             Self::Direct(path) | Self::Moved { path, .. } => Failure::io(path)(error),
         }
     }
-}
-
-/// A number as CSV and Python read it back without loss; small ones with an exponent.
-pub fn number(value: f64) -> String {
-    format!("{value:?}")
 }
 
 /// A hidden name in the same directory, so that a rename is one step.
@@ -116,12 +135,5 @@ fn on_stdout(error: io::Error) -> Failure {
     match error.kind() {
         io::ErrorKind::BrokenPipe => Failure::ReaderGone,
         _ => Failure::io(Path::new("standard output"))(error),
-    }
-}
-
-fn csv_io(error: csv::Error) -> io::Error {
-    match error.into_kind() {
-        csv::ErrorKind::Io(error) => error,
-        other => io::Error::other(format!("{other:?}")),
     }
 }

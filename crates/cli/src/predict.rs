@@ -1,29 +1,33 @@
-//! `flowgmm predict`: a class, its probabilities and log p(x) for each row, in bounded memory.
+//! `flowgmm predict`: for each row a class, its probabilities, densities, distance to the boundary and typicality.
+//!
+//! Rows stream through in batches, so memory does not depend on their number.
 
 use std::path::PathBuf;
 
-use semisup::{Classifier, metrics::arg_max};
+use flowgmm::{Model, Scores, analysis};
+use flowgmm_tables::ColumnType;
+use semisup::{Cells, Classifier, Column, Frame, metrics::arg_max, ndarray::ArrayView2};
 
 use crate::{
     OnDevice, Threads,
     exit::Result,
-    input,
-    output::{CsvOutput, number},
+    input::{self, Guesses, Reading},
+    output::TableOutput,
 };
-
-/// Rows in memory at a time.
-const BATCH: usize = 8192;
 
 /// Arguments of `predict`.
 #[derive(clap::Args)]
 pub struct Args {
     /// Model file
     model: PathBuf,
-    /// CSV file with the model's columns, in any order; others are ignored. `-` reads standard input
+    /// Table with the model's columns, in any order; others are ignored. `-` reads standard input
     file: PathBuf,
-    /// CSV file to write: `class`, `p_<class>` for each class, `log_p`. `-` writes standard output
+    /// File to write (.csv, .tsv, .parquet, .arrow, .jsonl or .json); `-` writes CSV to standard output. Columns:
+    /// `class`, `p_<class>` and `log_p_<class>` for each class, `log_p`, `boundary`, `typicality`
     #[arg(long, value_name = "OUT")]
     out: PathBuf,
+    #[command(flatten)]
+    reading: Reading,
     #[command(flatten)]
     threads: Threads,
     #[command(flatten)]
@@ -34,23 +38,52 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<()> {
     args.threads.configure()?;
     let model = input::model(&args.model, &args.device.place()?)?;
-    let (reader, name) = input::open(&args.file)?;
-    let batches = semisup::stream_features(reader, &name, model.columns(), BATCH)?;
-    let mut out = CsvOutput::create(&args.out)?;
-    let probabilities = model.classes().iter().map(|class| format!("p_{class}"));
-    out.row(["class".to_string()].into_iter().chain(probabilities).chain(["log_p".to_string()]))?;
-    let mut done = 0;
-    for x in batches {
-        let x = x?;
-        let scores = input::score(&model, x.view(), &name, done)?;
-        let classes = arg_max(scores.log_probs.view());
-        for ((k, log_probs), log_p) in
-            classes.into_iter().zip(scores.log_probs.rows()).zip(scores.log_marginal)
-        {
-            let probabilities = log_probs.iter().map(|log_p| number(log_p.exp()));
-            out.row([model.classes()[k].clone()].into_iter().chain(probabilities).chain([number(log_p)]))?;
-        }
-        done += x.nrows();
+    let encoding = input::encoding(&model, &args.model)?;
+    let reader = args.reading.open(&args.file, &[])?;
+    let name = reader.name().to_string();
+    let mut guesses = Guesses::default();
+    let mut out: Option<TableOutput> = None;
+    for batch in reader {
+        let batch = batch?;
+        let encoded = encoding.encode(&batch)?;
+        let scores = input::score(&model, encoded.x.view(), &batch)?;
+        guesses.add(&encoded);
+        let rows = predictions(&model, encoded.x.view(), scores, &batch)?;
+        let out = match &mut out {
+            Some(out) => out,
+            None => out.insert(TableOutput::create(&args.out, &types(&rows))?),
+        };
+        out.write(&rows)?;
     }
-    out.finish()
+    guesses.warn(&name);
+    out.map_or(Ok(()), TableOutput::finish)
+}
+
+/// What the model says about a batch, as a table.
+fn predictions(model: &Model, x: ArrayView2<f64>, scores: Scores, batch: &Frame) -> Result<Frame> {
+    let classes = model.classes();
+    let names = arg_max(scores.log_probs.view()).into_iter().map(|k| Some(classes[k].as_str()));
+    let number = |name: String, values: Vec<f64>| Column { name, cells: Cells::Numbers(values) };
+    let boundary = analysis::boundary(model.gmm(), model.preprocess().apply(x).view());
+    let mut columns = vec![Column { name: "class".into(), cells: Cells::Texts(names.collect()) }];
+    for (k, class) in classes.iter().enumerate() {
+        columns.push(number(format!("p_{class}"), scores.log_probs.column(k).mapv(f64::exp).to_vec()));
+    }
+    for (k, class) in classes.iter().enumerate() {
+        columns.push(number(format!("log_p_{class}"), scores.log_conditional.column(k).to_vec()));
+    }
+    let typicality = model.typicality(&scores.log_marginal);
+    columns.push(number("log_p".into(), scores.log_marginal));
+    columns.push(number("boundary".into(), boundary.iter().map(|b| b.distance).collect()));
+    columns.push(number("typicality".into(), typicality));
+    Ok(Frame::new(batch.name(), columns, batch.lines().to_vec())?)
+}
+
+/// The columns of a table and what they hold.
+pub fn types(rows: &Frame) -> Vec<(String, ColumnType)> {
+    let kind = |cells: &Cells| match cells {
+        Cells::Numbers(_) => ColumnType::Number,
+        Cells::Texts(_) => ColumnType::Text,
+    };
+    rows.columns().iter().map(|column| (column.name.clone(), kind(&column.cells))).collect()
 }

@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use semisup::Classifier;
+use semisup::{Cells, Classifier, Column, Frame};
 
 use crate::{
     OnDevice, Threads,
     exit::{Failure, Result},
     input,
-    output::{CsvOutput, number},
+    output::TableOutput,
+    predict::types,
 };
 
 /// Rows in memory at a time.
@@ -28,7 +29,8 @@ pub struct Args {
     /// Spread of the latent samples: 1 is the model's density, less is more typical
     #[arg(long, value_name = "T", default_value_t = 1.0, value_parser = temperature, allow_negative_numbers = true)]
     temperature: f64,
-    /// CSV file to write. `-` writes standard output
+    /// File to write (.csv, .tsv, .parquet, .arrow, .jsonl or .json), in the columns and units of the training table;
+    /// `-` writes CSV to standard output
     #[arg(long, value_name = "OUT")]
     out: PathBuf,
     /// Seed of the draws
@@ -45,21 +47,31 @@ pub fn run(args: &Args) -> Result<()> {
     args.threads.configure()?;
     let model = input::model(&args.model, &args.device.place()?)?;
     let class = args.class.as_deref().map(|name| find_class(model.classes(), name)).transpose()?;
-    let mut out = CsvOutput::create(&args.out)?;
-    let class_column = free_name("class", model.columns());
-    out.row(model.columns().iter().chain([&class_column]))?;
+    let encoding = input::encoding(&model, &args.model)?;
     let mut rng = semisup::rng(args.seed);
-    let mut left = args.n;
-    while left > 0 {
-        let n = left.min(BATCH);
+    let mut out: Option<TableOutput> = None;
+    let mut done = 0;
+    while done < args.n || out.is_none() {
+        let n = (args.n - done).min(BATCH);
         let (x, classes) = model.sample(n, class, args.temperature, &mut rng);
-        for (row, k) in x.rows().into_iter().zip(classes) {
-            let values = row.iter().map(|&value| number(value));
-            out.row(values.chain([model.classes()[k].clone()]))?;
-        }
-        left -= n;
+        let rows = with_class(encoding.decode(x.view()), &classes, model.classes())?;
+        let out = match &mut out {
+            Some(out) => out,
+            None => out.insert(TableOutput::create(&args.out, &types(&rows))?),
+        };
+        out.write(&rows)?;
+        done += n;
     }
-    out.finish()
+    out.map_or(Ok(()), TableOutput::finish)
+}
+
+/// The rows with their class as last column.
+fn with_class(rows: Frame, classes: &[usize], names: &[String]) -> Result<Frame> {
+    let name = free_name("class", &rows.column_names());
+    let cells = Cells::Texts(classes.iter().map(|&k| Some(names[k].as_str())).collect());
+    let mut columns = rows.columns().to_vec();
+    columns.push(Column { name, cells });
+    Ok(Frame::new(rows.name(), columns, rows.lines().to_vec())?)
 }
 
 fn find_class(classes: &[String], name: &str) -> Result<usize> {

@@ -17,6 +17,24 @@ pub fn columns(rows: &[Vec<String>]) -> String {
     rows.iter().map(line).collect()
 }
 
+/// Rows of cells as lines, every column to the left; long cells are cut.
+pub fn left_columns(rows: &[Vec<String>]) -> String {
+    const WIDEST: usize = 48;
+    let cut = |cell: &String| match cell.chars().count() {
+        n if n > WIDEST => cell.chars().take(WIDEST - 1).chain(['…']).collect(),
+        _ => cell.clone(),
+    };
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(cut).collect()).collect();
+    let n = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |c: usize| rows.iter().filter_map(|row| row.get(c)).map(|s| s.chars().count()).max();
+    let widths: Vec<usize> = (0..n).map(|c| width(c).unwrap_or(0)).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:<width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_string() + "\n"
+    };
+    rows.iter().map(line).collect()
+}
+
 /// Names and values as lines `name  value`.
 pub fn facts(facts: &[(&str, String)]) -> String {
     let width = facts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);

@@ -217,3 +217,33 @@ fn checksum(content: &[u8]) -> [u8; CHECKSUM] {
     sum.copy_from_slice(&blake3::hash(content).as_bytes()[..CHECKSUM]);
     sum
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each writer opens and locks for itself, as another process would.
+    #[test]
+    fn writers_take_turns() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::open(dir.path()).unwrap();
+        let key = |writer: usize, i: usize| *blake3::hash(format!("{writer} {i}").as_bytes()).as_bytes();
+        std::thread::scope(|scope| {
+            for writer in 0..4 {
+                let mut file = cache.of_model([7; 32], 3);
+                scope.spawn(move || {
+                    (0..200).for_each(|i| {
+                        file.append(&[key(writer, i)], &[writer as f32, i as f32, 0.5]).unwrap()
+                    });
+                });
+            }
+        });
+        let wanted: HashMap<Key, usize> = (0..800).map(|n| (key(n / 200, n % 200), n)).collect();
+        let mut seen = vec![0; 800];
+        let warning = cache.of_model([7; 32], 3).find(&wanted, &mut |n, row| {
+            assert_eq!(row, [(n / 200) as f32, (n % 200) as f32, 0.5]);
+            seen[n] += 1;
+        });
+        assert!(warning.is_none() && seen.iter().all(|&times| times == 1), "{warning:?}");
+    }
+}

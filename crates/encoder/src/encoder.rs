@@ -145,6 +145,17 @@ impl Encoder {
     }
 }
 
+impl std::fmt::Debug for Encoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Encoder")
+            .field("dim", &self.dim())
+            .field("max_length", &self.max_length())
+            .field("pooling", &self.pooling)
+            .field("scaling", &self.scaling)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Copies the rows of a batch to where they belong.
 pub(crate) fn place(rows: &mut [f32], which: &[usize], batch: &[f32], dim: usize) {
     for (&i, row) in which.iter().zip(batch.chunks_exact(dim)) {

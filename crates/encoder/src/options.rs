@@ -34,5 +34,6 @@ pub enum Scaling {
 }
 
 /// Called with (texts done, texts to compute) at the start and after every batch, from any thread, one at a time.
-/// `Break` stops: batches under way are finished, the others not begun.
+/// `Break` stops: batches under way are finished, the others not begun. Other batches wait while it runs, so it should
+/// be short, and must not start work on rayon's threads.
 pub type Progress<'a> = dyn FnMut(usize, usize) -> ControlFlow<()> + Send + 'a;

@@ -72,22 +72,8 @@ impl Norm {
     #[inline(always)]
     pub(crate) fn normalise(&self, x: &mut [f32]) {
         let n = x.len() as f32;
-        let mean = fold(
-            x,
-            0.0,
-            #[inline(always)]
-            |sum, x| sum + x,
-            #[inline(always)]
-            |a, b| a + b,
-        ) / n;
-        let var = fold(
-            x,
-            0.0,
-            #[inline(always)]
-            |sum, x| sum + (x - mean) * (x - mean),
-            #[inline(always)]
-            |a, b| a + b,
-        ) / n;
+        let mean = fold(x, 0.0, |x| x, plus) / n;
+        let var = fold(x, 0.0, |x| (x - mean) * (x - mean), plus) / n;
         let inverse = 1.0 / (var + self.eps).sqrt();
         for ((x, gamma), beta) in x.iter_mut().zip(&self.gamma).zip(&self.beta) {
             *x = (*x - mean) * inverse * gamma + beta;
@@ -101,16 +87,9 @@ pub(crate) fn softmax(x: &mut [f32], width: usize) {
         #[inline(always)]
         || {
             for row in x.chunks_exact_mut(width) {
-                let max = fold(row, f32::NEG_INFINITY, larger, larger);
+                let max = fold(row, f32::NEG_INFINITY, |x| x, larger);
                 row.iter_mut().for_each(|x| *x = exp(*x - max));
-                let sum = fold(
-                    row,
-                    0.0,
-                    #[inline(always)]
-                    |a, b| a + b,
-                    #[inline(always)]
-                    |a, b| a + b,
-                );
+                let sum = fold(row, 0.0, |x| x, plus);
                 let inverse = 1.0 / sum;
                 row.iter_mut().for_each(|x| *x *= inverse);
             }
@@ -119,23 +98,28 @@ pub(crate) fn softmax(x: &mut [f32], width: usize) {
 }
 
 #[inline(always)]
+fn plus(a: f32, b: f32) -> f32 {
+    a + b
+}
+
+#[inline(always)]
 fn larger(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
 
-/// `step` over sixteen running values, the rest into the first ones, then `join` by halves.
+/// `term` of every number, joined into sixteen running values, the rest into the first ones; then those by halves.
 #[inline(always)]
-fn fold(x: &[f32], start: f32, step: impl Fn(f32, f32) -> f32, join: impl Fn(f32, f32) -> f32) -> f32 {
+fn fold(x: &[f32], start: f32, term: impl Fn(f32) -> f32, join: impl Fn(f32, f32) -> f32) -> f32 {
     let mut lanes = [start; LANES];
     let chunks = x.chunks_exact(LANES);
     let rest = chunks.remainder();
     for chunk in chunks {
         for l in 0..LANES {
-            lanes[l] = step(lanes[l], chunk[l]);
+            lanes[l] = join(lanes[l], term(chunk[l]));
         }
     }
     for (lane, &x) in lanes.iter_mut().zip(rest) {
-        *lane = step(*lane, x);
+        *lane = join(*lane, term(x));
     }
     for half in [8, 4, 2, 1] {
         for l in 0..half {

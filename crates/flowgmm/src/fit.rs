@@ -6,7 +6,7 @@
 //! Selection looks at labelled training rows (by cross-validation) and at the likelihood of unlabelled rows, never
 //! at a test label. The whole procedure is a function of (data, config, seed); checkpoints cut it anywhere.
 
-use ndarray::Array2;
+use ndarray::{Array2, ArrayView2, Axis};
 use semisup::{Learner, SemiSupervised, split};
 
 use crate::{
@@ -152,9 +152,7 @@ impl<'a> Fitter<'a> {
         let state = self.train(train, &rows, seed, state, &progress, observer)?;
         let gmm = state.averaged();
         problem.check_finite(&gmm, &state)?;
-        let sample = Array2::from_shape_fn((problem.x.nrows().min(256), problem.x.ncols()), |(i, j)| {
-            problem.x[[i * problem.x.nrows() / problem.x.nrows().min(256), j]]
-        });
+        let sample = spread_rows(problem.x.view(), 256);
         let provenance = Provenance {
             version: env!("CARGO_PKG_VERSION").into(),
             seed: self.seed,
@@ -168,14 +166,20 @@ impl<'a> Fitter<'a> {
         if let Some(checkpoints) = &self.checkpoints {
             checkpoints.write(&progress, &state)?;
         }
-        Ok(Model {
+        let mut model = Model {
             gmm,
             preprocess: problem.preprocess,
             classes: self.data.classes().to_vec(),
             columns: self.data.columns().to_vec(),
+            encoding: None,
+            temperature: 1.0,
+            typical: Vec::new(),
+            decisions: Vec::new(),
             provenance,
             history: state.history,
-        })
+        };
+        model.learn_typicality(spread_rows(self.data.x(), 4096).view());
+        Ok(model)
     }
 
     /// What a checkpoint must agree on with the run that resumes it. Engines and devices round differently.
@@ -318,6 +322,12 @@ impl Observer for Watcher<'_> {
     fn epoch(&mut self, record: &EpochRecord) {
         self.observer.epoch(record);
     }
+}
+
+/// At most `count` rows, evenly spread over all.
+fn spread_rows(x: ArrayView2<f64>, count: usize) -> Array2<f64> {
+    let count = count.min(x.nrows());
+    x.select(Axis(0), &(0..count).map(|i| i * x.nrows() / count).collect::<Vec<_>>())
 }
 
 fn start_seed(seed: u64, start: usize) -> u64 {

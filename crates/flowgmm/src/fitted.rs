@@ -5,20 +5,24 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use ndarray::{Array2, ArrayView2};
-use semisup::{Classifier, Preprocess, Rng};
+use ndarray::{Array1, Array2, ArrayView2};
+use semisup::{Classifier, Encoding, Preprocess, Rng};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Error, Result,
     container::Container,
     model::{FlowGmm, ModelSpec},
+    recipe::Decision,
     tensor::{Place, to_vec},
     train::History,
 };
 
+/// Steps between the smallest and the largest of the stored quantiles.
+const QUANTILES: usize = 1000;
+
 /// The version of the file format this program writes.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// Where a model came from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -49,6 +53,11 @@ struct Header {
     preprocess: Preprocess,
     classes: Vec<String>,
     columns: Vec<String>,
+    /// How the user's table becomes the columns; absent if the model was fitted to a matrix.
+    encoding: Option<Encoding>,
+    temperature: f64,
+    typical: Vec<f64>,
+    decisions: Vec<Decision>,
     provenance: Provenance,
     history: History,
 }
@@ -60,6 +69,12 @@ pub struct Model {
     pub(crate) preprocess: Preprocess,
     pub(crate) classes: Vec<String>,
     pub(crate) columns: Vec<String>,
+    pub(crate) encoding: Option<Encoding>,
+    /// What the logarithms of posteriors are divided by.
+    pub(crate) temperature: f64,
+    /// Quantiles of log p(x) over training rows, evenly spaced from the smallest to the largest.
+    pub(crate) typical: Vec<f64>,
+    pub(crate) decisions: Vec<Decision>,
     pub(crate) provenance: Provenance,
     pub(crate) history: History,
 }
@@ -69,6 +84,8 @@ pub struct Model {
 pub struct Scores {
     /// log p(k | x), `[n, K]`.
     pub log_probs: Array2<f64>,
+    /// log p(x | k), `[n, K]`, in the units of `log_marginal`.
+    pub log_conditional: Array2<f64>,
     /// log p(x), `[n]`, in the user's units unless [`Model::likelihood_is_projected`].
     pub log_marginal: Vec<f64>,
 }
@@ -105,23 +122,89 @@ impl Model {
         self
     }
 
-    /// Whether preprocessing drops directions, so that log p is that of the projected row.
+    /// How the user's table becomes the model's columns, if it was fitted to a table.
+    pub fn encoding(&self) -> Option<&Encoding> {
+        self.encoding.as_ref()
+    }
+
+    /// The same model, for tables that `encoding` turns into its columns.
+    ///
+    /// # Panics
+    /// If the encoding makes other columns than the model was fitted to.
+    pub fn with_encoding(mut self, encoding: Encoding) -> Self {
+        assert_eq!(encoding.feature_names(), self.columns, "the encoding of the training rows");
+        self.encoding = Some(encoding);
+        self
+    }
+
+    /// What was decided about the fit, and why.
+    pub fn decisions(&self) -> &[Decision] {
+        &self.decisions
+    }
+
+    /// The same model with these reasons for its settings.
+    pub fn with_decisions(mut self, decisions: Vec<Decision>) -> Self {
+        self.decisions = decisions;
+        self
+    }
+
+    /// What the logarithms of posteriors are divided by; 1 unless calibrated. With classes of equal prior it is the
+    /// paper's sigma^2 (section 6.1): widening every Gaussian by sigma divides the differences of their log-densities
+    /// by sigma^2.
+    pub fn temperature(&self) -> f64 {
+        self.temperature
+    }
+
+    /// The same model with its probabilities calibrated on labelled rows, by the temperature of least NLL.
+    pub fn calibrated(mut self, x: ArrayView2<f64>, y: &[usize]) -> Self {
+        self.temperature = 1.0;
+        self.temperature = semisup::fit_temperature(self.score(x).log_probs.view(), y);
+        self
+    }
+
+    /// Whether log p is that of the projected row only, because what preprocessing drops has no density.
     pub fn likelihood_is_projected(&self) -> bool {
-        self.preprocess.is_projection()
+        self.preprocess.log_density_gain(Array2::zeros((0, self.preprocess.dim_in())).view()).is_none()
+    }
+
+    /// For each log p(x), how unusual it is among training rows: the two-sided p-value of its rank, near 0 for rows
+    /// less likely, or more likely, than nearly all of them.
+    pub fn typicality(&self, log_marginal: &[f64]) -> Vec<f64> {
+        let m = self.typical.len().max(1) as f64;
+        let rank = |v: &f64| self.typical.partition_point(|q| q < v) as f64;
+        log_marginal.iter().map(|v| 2.0 * ((rank(v) + 0.5) / (m + 1.0)).min((m - rank(v) + 0.5) / (m + 1.0))).collect()
+    }
+
+    /// Remembers what log p(x) training rows have.
+    pub(crate) fn learn_typicality(&mut self, x: ArrayView2<f64>) {
+        let mut values = self.score(x).log_marginal;
+        values.sort_by(f64::total_cmp);
+        let last = values.len().saturating_sub(1);
+        self.typical = (0..=QUANTILES).map(|i| values[i * last / QUANTILES]).collect();
     }
 
     /// Class probabilities and log p(x) of rows.
     pub fn score(&self, x: ArrayView2<f64>) -> Scores {
         let mut log_probs = self.gmm.log_joint(self.preprocess.apply(x).view());
+        let log_prior = Array1::from(to_vec(&self.gmm.mixture().log_prior()));
+        let mut log_conditional = &log_probs - &log_prior;
         let stretch = self.preprocess.log_density_gain(x).unwrap_or_else(|| vec![0.0; x.nrows()]);
         let mut log_marginal = Vec::with_capacity(x.nrows());
-        for (mut row, stretch) in log_probs.rows_mut().into_iter().zip(stretch) {
+        for ((mut row, mut conditional), stretch) in
+            log_probs.rows_mut().into_iter().zip(log_conditional.rows_mut()).zip(stretch)
+        {
             let max = row.fold(f64::NEG_INFINITY, |a, &b| a.max(b));
             let log_sum = row.iter().map(|v| (v - max).exp()).sum::<f64>().ln() + max;
             log_marginal.push(log_sum + stretch);
             row -= log_sum;
+            if self.temperature != 1.0 {
+                row /= self.temperature;
+                let log_sum = row.iter().map(|v| v.exp()).sum::<f64>().ln(); // the largest is at most 0
+                row -= log_sum;
+            }
+            conditional += stretch;
         }
-        Scores { log_probs, log_marginal }
+        Scores { log_probs, log_conditional, log_marginal }
     }
 
     /// The latent images z = f(x) of rows.
@@ -154,6 +237,10 @@ impl Model {
             preprocess: self.preprocess.clone(),
             classes: self.classes.clone(),
             columns: self.columns.clone(),
+            encoding: self.encoding.clone(),
+            temperature: self.temperature,
+            typical: self.typical.clone(),
+            decisions: self.decisions.clone(),
             provenance: self.provenance.clone(),
             history: self.history.clone(),
         };
@@ -182,6 +269,18 @@ impl Model {
             .and_then(|()| header.spec.mixture.validate())
             .map_err(|e| bad(e.to_string()))?;
         header.preprocess.validate().map_err(|e| bad(e.to_string()))?;
+        if let Some(encoding) = &header.encoding {
+            encoding.validate().map_err(|e| bad(e.to_string()))?;
+            if encoding.feature_names() != header.columns {
+                return Err(bad("its table encoding and its columns do not fit together".into()));
+            }
+        }
+        if !(header.temperature.is_finite() && header.temperature > 0.0)
+            || header.typical.iter().any(|v| v.is_nan())
+            || !header.typical.is_sorted()
+        {
+            return Err(bad("its calibration is not made of numbers in order".into()));
+        }
         if header.classes.len() != header.spec.mixture.n_classes()
             || header.columns.len() != header.preprocess.dim_in()
             || header.preprocess.dim_out() != header.spec.flow.dim
@@ -199,8 +298,20 @@ impl Model {
         if let Some(extra) = file.tensors.keys().next() {
             return Err(bad(format!("tensor {extra} belongs to no part of the architecture")));
         }
-        let Header { preprocess, classes, columns, provenance, history, .. } = header;
-        Ok(Self { gmm, preprocess, classes, columns, provenance, history })
+        let Header { preprocess, classes, columns, encoding, temperature, typical, decisions, provenance, history, .. } =
+            header;
+        Ok(Self {
+            gmm,
+            preprocess,
+            classes,
+            columns,
+            encoding,
+            temperature,
+            typical,
+            decisions,
+            provenance,
+            history,
+        })
     }
 }
 

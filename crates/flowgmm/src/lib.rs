@@ -43,5 +43,6 @@ pub use flow::{Engine, Flow, FlowSpec};
 pub use means::{Means, centroids};
 pub use mixture::{Covariance, Mixture, MixtureSpec, MixtureValues, Trainable};
 pub use model::{Densities, FlowGmm, ModelSpec};
+pub use recipe::{Decision, Recipe};
 pub use residual::ResidualTower;
 pub use theta::{Part, Theta};

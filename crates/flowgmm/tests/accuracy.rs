@@ -3,7 +3,7 @@
 //! Two draws of each problem, with a little room below the figures of `experiments/results/core.json` (five draws):
 //! a test should fail when learning breaks, not when one draw is unlucky.
 
-use flowgmm::{FitConfig, fit};
+use flowgmm::{FitConfig, Recipe, fit};
 use semisup::{Classifier, Problem, Toy, digits_problem, metrics::accuracy};
 
 const SEEDS: [u64; 2] = [200, 201];
@@ -40,7 +40,7 @@ fn toys_are_solved_and_unlabelled_points_help() {
 fn fifty_labelled_digits_are_enough_with_the_unlabelled_ones() {
     let (all, labelled) = mean(|seed| {
         let problem = digits_problem(5, seed);
-        let config = FitConfig::table(&problem.train);
+        let config = Recipe::choose(&problem.train, 0).unwrap().config;
         (problem, config)
     });
     assert!(all >= 0.89, "{all}");

@@ -178,7 +178,8 @@ impl Encoding {
     /// The rows with NaN where a number is missing.
     fn raw(&self, frame: &Frame) -> Result<Encoded> {
         locate(frame, self.column_names())?;
-        let mut encoded = Encoded { x: Array2::zeros((frame.n(), self.dim())), unseen: Vec::new(), imputed: 0 };
+        let mut encoded =
+            Encoded { x: Array2::zeros((frame.n(), self.dim())), unseen: Vec::new(), imputed: 0 };
         for (code, at) in self.blocks().filter(|(code, _)| code.width() > 0) {
             let block = encoded.x.slice_axis_mut(Axis(1), (at..at + code.width()).into());
             let guessed = code.encode(frame, block)?;
@@ -239,8 +240,7 @@ impl From<Encoding> for Stored {
 
 /// Checks that the frame has all of these columns; the error lists those it lacks.
 fn locate<'a>(frame: &Frame, names: impl Iterator<Item = &'a str>) -> Result<()> {
-    let missing: Vec<String> =
-        names.filter(|name| frame.column(name).is_none()).map(String::from).collect();
+    let missing: Vec<String> = names.filter(|name| frame.column(name).is_none()).map(String::from).collect();
     if missing.is_empty() {
         return Ok(());
     }

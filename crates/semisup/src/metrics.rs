@@ -23,6 +23,8 @@ pub struct Scores {
     pub accuracy: f64,
     /// Mean over the classes present of the share found.
     pub balanced_accuracy: f64,
+    /// Mean F1 of the classes that are present or predicted.
+    pub macro_f1: f64,
     /// Mean negative log probability of the true class, in nats.
     pub nll: f64,
     /// Brier score, from 0 (perfect) to 2.
@@ -43,12 +45,24 @@ impl Scores {
             n: y.len(),
             accuracy: accuracy(&predicted, y),
             balanced_accuracy: balanced_accuracy(&confusion),
+            macro_f1: macro_f1(&confusion),
             nll: nll(log_probs.view(), y),
             brier: brier(probs.view(), y),
             ece: ece(probs.view(), y, ECE_BINS),
             confusion: confusion.rows().into_iter().map(|row| row.to_vec()).collect(),
         }
     }
+}
+
+/// Mean over classes of 2 right / (true + predicted), for classes that are present or predicted.
+pub fn macro_f1(confusion: &Array2<usize>) -> f64 {
+    let scores: Vec<f64> = (0..confusion.nrows())
+        .filter_map(|k| {
+            let both = confusion.row(k).sum() + confusion.column(k).sum();
+            (both > 0).then(|| 2.0 * confusion[[k, k]] as f64 / both as f64)
+        })
+        .collect();
+    scores.iter().sum::<f64>() / scores.len().max(1) as f64
 }
 
 /// Share of rows predicted right.
@@ -167,6 +181,12 @@ mod tests {
         assert_eq!((scores.n, scores.accuracy), (4, 0.75));
         assert_eq!(scores.confusion, [[2, 0], [1, 1]]);
         assert_eq!(scores.balanced_accuracy, (1. + 0.5) / 2.);
+        let f1 = |k: usize| {
+            let predicted: usize = scores.confusion.iter().map(|row| row[k]).sum();
+            let (right, truly) = (scores.confusion[k][k] as f64, scores.confusion[k].iter().sum::<usize>());
+            2. * right / (truly + predicted) as f64
+        };
+        assert!((scores.macro_f1 - (f1(0) + f1(1)) / 2.).abs() < 1e-12);
         let nll = -(0.8_f64.ln() + 0.4_f64.ln() + 0.7_f64.ln() + 0.9_f64.ln()) / 4.;
         assert!((scores.nll - nll).abs() < 1e-15);
         assert!((scores.brier - 2. * (0.04 + 0.36 + 0.09 + 0.01) / 4.).abs() < 1e-15);

@@ -69,13 +69,16 @@ fn mixed(n: usize, missing: f64, seed: u64) -> (Frame, Vec<(String, KindName)>) 
     column("number", &mut |rng| format!("{:?}", rng.random_range(-1e3..1e3)));
     column("tenths", &mut |rng| format!("{:.1}", rng.random_range(-9. ..9.)));
     column("count", &mut |rng| rng.random_range(0..40).to_string());
-    column("huge", &mut |rng| format!("{:?}", 10_f64.powi(rng.random_range(-30..30)) * rng.random_range(1. ..2.)));
+    column("huge", &mut |rng| {
+        format!("{:?}", 10_f64.powi(rng.random_range(-30..30)) * rng.random_range(1. ..2.))
+    });
     column("city", &mut |rng| ["Rome", "Oslo", "Bonn, old", " "][rng.random_range(0..4)].into());
     column("code", &mut |rng| rng.random_range(0..6).to_string());
     column("two", &mut |rng| ["left", "right"][rng.random_range(0..2)].into());
     column("flag", &mut |rng| ["No", "Yes"][rng.random_range(0..2)].into());
     column("day", &mut |rng| {
-        let (year, month, day) = (rng.random_range(1900..2100), rng.random_range(1..13), rng.random_range(1..29));
+        let (year, month, day) =
+            (rng.random_range(1900..2100), rng.random_range(1..13), rng.random_range(1..29));
         format!("{year}-{month:02}-{day:02}")
     });
     column("time", &mut |rng| {
@@ -132,6 +135,11 @@ proptest! {
         for (dim, feature) in encoding.features().iter().enumerate() {
             if matches!(feature.role, Role::Level { .. } | Role::Missing) {
                 prop_assert!(x.column(dim).iter().all(|value| *value == 0. || *value == 1.));
+            }
+            if let (Role::Number { .. }, Some(cells)) = (&feature.role, frame.column(&feature.column)) {
+                let seen: Vec<f64> = (0..n).filter_map(|row| cells.number(row).unwrap()).collect();
+                let within = |value: &f64| seen.iter().any(|s| s <= value) && seen.iter().any(|s| s >= value);
+                prop_assert!(x.column(dim).iter().all(within), "{}", feature.column);
             }
         }
     }
@@ -221,7 +229,8 @@ fn unseen_levels_are_counted() {
         ("extra", some(&["1", "2", "3"])),
     ]);
     let encoded = encoding.encode(&fresh).unwrap();
-    let unseen: Vec<_> = encoded.unseen.iter().map(|u| (u.column.as_str(), u.level.as_str(), u.count)).collect();
+    let unseen: Vec<_> =
+        encoded.unseen.iter().map(|u| (u.column.as_str(), u.level.as_str(), u.count)).collect();
     assert_eq!(unseen, [("city", "Paris", 2), ("side", "up", 1), ("zip", "zipX", 1)]);
     assert_eq!(encoded.x.row(0).to_vec()[..4], [0., 0., 0., 0.5]);
     let other = names.iter().position(|name| name == "zip=(other)").unwrap();
@@ -244,7 +253,9 @@ fn numeric_frame(x: &Array2<f64>, missing: impl Fn(usize, usize) -> bool) -> Fra
     let names = ["u", "v", "y"];
     let column = |j: usize| Column {
         name: names[j].into(),
-        cells: Cells::Numbers((0..x.nrows()).map(|i| if missing(i, j) { f64::NAN } else { x[[i, j]] }).collect()),
+        cells: Cells::Numbers(
+            (0..x.nrows()).map(|i| if missing(i, j) { f64::NAN } else { x[[i, j]] }).collect(),
+        ),
     };
     Frame::new("n", (0..3).map(column).collect(), (1..=x.nrows() as u64).collect()).unwrap()
 }
@@ -279,7 +290,9 @@ fn a_table_with_two_fifths_missing() {
     let encoding = learn(&data);
     let filled = encoding.encode(&data).unwrap().x;
     let (mut by_rest, mut by_median, mut n) = (0., 0., 0.);
-    for (i, row) in x.rows().into_iter().enumerate().filter(|(i, _)| gone.row(*i).iter().filter(|g| **g).count() == 1) {
+    for (i, row) in
+        x.rows().into_iter().enumerate().filter(|(i, _)| gone.row(*i).iter().filter(|g| **g).count() == 1)
+    {
         let j = gone.row(i).iter().position(|gone| *gone).unwrap();
         by_rest += (filled[[i, 2 * j]] - row[j]).powi(2);
         by_median += row[j].powi(2); // the median is 0 up to sampling
@@ -316,7 +329,10 @@ fn many_dimensions_are_filled_with_medians() {
 
 #[test]
 fn a_missing_category_complete_in_training_is_the_most_frequent() {
-    let data = frame(&[("city", cells(30, |row| ["Rome", "Oslo", "Oslo"][row % 3].into())), ("x", cells(30, |r| format!("{}", r * r % 31)))]);
+    let data = frame(&[
+        ("city", cells(30, |row| ["Rome", "Oslo", "Oslo"][row % 3].into())),
+        ("x", cells(30, |r| format!("{}", r * r % 31))),
+    ]);
     let encoding = learn(&data);
     let fresh = frame(&[("city", some(&["", "Rome"])), ("x", some(&["1", "2"]))]);
     let encoded = encoding.encode(&fresh).unwrap();
@@ -331,18 +347,31 @@ fn what_does_not_fit_is_an_error_with_its_place() {
         ("day", cells(30, |row| format!("2024-01-{:02}", row % 28 + 1))),
     ]);
     let encoding = learn(&data);
-    let with = |a: &str, day: &str| frame(&[("day", some(&["2024-01-01", day])), ("a", some(&["1", a])), ("b", some(&["1", "2"]))]);
+    let with = |a: &str, day: &str| {
+        frame(&[("day", some(&["2024-01-01", day])), ("a", some(&["1", a])), ("b", some(&["1", "2"]))])
+    };
     assert!(encoding.encode(&with("3", "2024-02-01T12:00")).is_ok());
     let message = |a: &str, day: &str| encoding.encode(&with(a, day)).unwrap_err().to_string();
     assert!(message("12 kg", "").contains("line 3, column 'a': expected a number, found '12 kg'"));
     assert!(message("inf", "").contains("line 3, column 'a': expected a finite number, found 'inf'"));
     assert!(message("-1e39", "").contains("line 3, column 'a': expected a number between -3.4e38"));
     let date = message("1", "01/02/2024");
-    assert!(date.contains("line 3, column 'day': expected a date like 2024-01-31, found '01/02/2024'"), "{date}");
+    assert!(
+        date.contains("line 3, column 'day': expected a date like 2024-01-31, found '01/02/2024'"),
+        "{date}"
+    );
     let lacking = encoding.encode(&frame(&[("a", some(&["1"]))])).unwrap_err();
-    assert!(matches!(&lacking, Error::MissingColumns { missing, .. } if missing == &["b", "day"]), "{lacking}");
-    let raw = Frame::new("r", vec![Column { name: "a".into(), cells: Cells::Numbers(vec![f64::INFINITY]) }], vec![1]);
-    let schema = Schema::infer(&frame(&[("a", cells(30, |row| format!("{}", row * row % 31)))]), None, &[]).unwrap();
+    assert!(
+        matches!(&lacking, Error::MissingColumns { missing, .. } if missing == &["b", "day"]),
+        "{lacking}"
+    );
+    let raw = Frame::new(
+        "r",
+        vec![Column { name: "a".into(), cells: Cells::Numbers(vec![f64::INFINITY]) }],
+        vec![1],
+    );
+    let schema =
+        Schema::infer(&frame(&[("a", cells(30, |row| format!("{}", row * row % 31)))]), None, &[]).unwrap();
     assert!(matches!(Encoding::learn(&schema, &raw.unwrap()), Err(Error::OutOfRange { line: 1, .. })));
 }
 
@@ -372,10 +401,17 @@ fn only_continuous_complete_columns_have_an_exact_likelihood() {
     let data = frame(&[
         ("kids", cells(60, |row| (row * row % 7).to_string())),
         ("city", cells(60, |row| ["Rome", "Oslo", "Bonn"][row % 3].into())),
-        ("rain", cells(60, |row| if row % 2 == 0 { "0".into() } else { format!("{:?}", (row as f64).sqrt().exp()) })),
+        (
+            "rain",
+            cells(
+                60,
+                |row| if row % 2 == 0 { "0".into() } else { format!("{:?}", (row as f64).sqrt().exp()) },
+            ),
+        ),
     ]);
     let Likelihood::Bound { why } = learn(&data).likelihood() else { panic!() };
-    let want = "categories in 'city'; values in steps in 'kids (by 1)'; one value in many rows in 'rain (often 0)'";
+    let want =
+        "categories in 'city'; values in steps in 'kids (by 1)'; one value in many rows in 'rain (often 0)'";
     assert_eq!(why, want);
 }
 
@@ -393,7 +429,10 @@ fn an_encoding_survives_its_file_and_a_contradicting_one_is_refused() {
         damage(&mut damaged);
         assert_ne!(damaged, value, "{what}");
         let read = serde_json::from_value::<Encoding>(damaged);
-        assert!(read.is_err() || matches!(read.unwrap().validate(), Err(Error::BadEncoding { .. })), "{what}");
+        assert!(
+            read.is_err() || matches!(read.unwrap().validate(), Err(Error::BadEncoding { .. })),
+            "{what}"
+        );
     };
     refused("no columns", &|v| v["columns"] = serde_json::json!([]));
     refused("a column twice", &|v| v["columns"][1]["name"] = "number".into());
@@ -401,7 +440,9 @@ fn an_encoding_survives_its_file_and_a_contradicting_one_is_refused() {
     refused("a step below 0", &|v| v["columns"][1]["code"]["number"]["step"] = (-0.1).into());
     refused("a gap less", &|v| v["columns"][0]["code"]["number"]["gaps"] = false.into());
     refused("a level twice", &|v| v["columns"][4]["code"]["levels"]["levels"][0] = "Oslo".into());
-    refused("a level less", &|v| drop(v["columns"][4]["code"]["levels"]["levels"].as_array_mut().unwrap().pop()));
+    refused("a level less", &|v| {
+        drop(v["columns"][4]["code"]["levels"]["levels"].as_array_mut().unwrap().pop())
+    });
     refused("a level beyond", &|v| v["columns"][4]["code"]["levels"]["most_frequent"] = 99.into());
     refused("an odd separator", &|v| v["columns"][8]["code"]["date"]["format"]["separator"] = "x".into());
     refused("a centre less", &|v| drop(v["imputer"]["centre"].as_array_mut().unwrap().pop()));
@@ -413,6 +454,8 @@ fn an_encoding_survives_its_file_and_a_contradicting_one_is_refused() {
     refused("a coefficient less", &|v| {
         drop(v["imputer"]["values"][0]["regression"]["coefficients"].as_array_mut().unwrap().pop());
     });
-    refused("an infinite coefficient", &|v| v["imputer"]["values"][0]["regression"]["coefficients"][0] = 1e300.into());
+    refused("an infinite coefficient", &|v| {
+        v["imputer"]["values"][0]["regression"]["coefficients"][0] = 1e300.into()
+    });
     refused("an unknown field", &|v| v["columns"][0]["code"]["number"]["more"] = 1.into());
 }

@@ -6,7 +6,9 @@ use semisup::{Cells, Column, Error, Frame, Kind, KindName, Schema};
 /// Columns of cells as they stand in a file, an empty one missing; the first row is line 2.
 fn frame(columns: &[(&str, Vec<String>)]) -> Frame {
     let cells = |texts: &[String]| {
-        Cells::from_texts(texts.iter().map(|text| Some(text.as_str()).filter(|text| !text.is_empty())).collect())
+        Cells::from_texts(
+            texts.iter().map(|text| Some(text.as_str()).filter(|text| !text.is_empty())).collect(),
+        )
     };
     let n = columns[0].1.len() as u64;
     let columns = columns.iter().map(|(name, texts)| Column { name: (*name).into(), cells: cells(texts) });
@@ -42,7 +44,8 @@ fn every_kind_is_recognised() {
 
 #[test]
 fn numbers_keep_their_facts() {
-    let seen = infer(column(50, |i| if i % 5 == 0 { String::new() } else { format!("{}", i as f64 / 10.) }), &[]);
+    let seen =
+        infer(column(50, |i| if i % 5 == 0 { String::new() } else { format!("{}", i as f64 / 10.) }), &[]);
     let seen = seen.unwrap();
     let Kind::Numeric { facts, strays: Strays::Refused } = &seen.kind else { panic!("{seen:?}") };
     assert_eq!((facts.step, facts.integer, facts.min, facts.max), (Some(0.1), false, 0.1, 4.9));
@@ -52,13 +55,16 @@ fn numbers_keep_their_facts() {
 #[test]
 fn the_users_word_counts() {
     let code = || column(40, |i| ["10", "9", "-1"][i % 3].into());
-    let Kind::Categorical { levels, .. } = infer(code(), &[KindName::Categorical]).unwrap().kind else { panic!() };
+    let Kind::Categorical { levels, .. } = infer(code(), &[KindName::Categorical]).unwrap().kind else {
+        panic!()
+    };
     assert_eq!(levels, ["-1", "9", "10"]);
     assert_eq!(infer(code(), &[KindName::Text]).unwrap().kind, Kind::Text);
     assert_eq!(infer(code(), &[KindName::Ignore]).unwrap().kind, Kind::Ignored);
     let rows = column(40, |i| i.to_string());
     assert_eq!(infer(rows.clone(), &[KindName::Numeric]).unwrap().kind.name(), "numeric");
-    let many = infer(rows.iter().cycle().take(200).map(|text| format!("{text}{}", text.len())).collect(), &[]);
+    let many =
+        infer(rows.iter().cycle().take(200).map(|text| format!("{text}{}", text.len())).collect(), &[]);
     assert_eq!(many.unwrap().kind.name(), "numeric");
     let compact = column(40, |i| (20_240_101 + i % 28).to_string());
     assert_eq!(infer(compact, &[KindName::Date]).unwrap().kind.name(), "date");
@@ -69,7 +75,10 @@ fn a_word_that_cannot_be_is_an_error() {
     let words = || column(40, |i| ["a", "b", "c"][i % 3].into());
     let message = |kind| infer(words(), &[kind]).unwrap_err().to_string();
     let numeric = message(KindName::Numeric);
-    assert!(numeric.contains("not one cell is a number: found 'a' (line 2), 'b' (line 3), 'c' (line 4)"), "{numeric}");
+    assert!(
+        numeric.contains("not one cell is a number: found 'a' (line 2), 'b' (line 3), 'c' (line 4)"),
+        "{numeric}"
+    );
     assert!(message(KindName::Date).contains("declared a date"));
     let twice = infer(words(), &[KindName::Text, KindName::Categorical]).unwrap_err().to_string();
     assert!(twice.contains("two kinds"), "{twice}");
@@ -100,11 +109,17 @@ fn dirty_numbers_are_named_with_their_lines() {
     let declared = infer(dirty(), &[KindName::Numeric]).unwrap();
     assert!(matches!(declared.kind, Kind::Numeric { strays: Strays::Missing, .. }));
     assert!(declared.warnings[0].message.starts_with("3 cells treated as missing: '12 kg' (line 5)"));
+    assert_eq!(declared.missing, 3. / 80.);
 
     let dates = || column(50, |i| if i == 20 { "soon".into() } else { format!("{:02}.03.2024", i % 28 + 1) });
     let spoilt = infer(dates(), &[]).unwrap();
-    assert!(spoilt.warnings[0].message.contains("nearly all of its cells are dates, but not 'soon' (line 22)"));
-    assert!(matches!(infer(dates(), &[KindName::Date]).unwrap().kind, Kind::Date { strays: Strays::Missing, .. }));
+    assert!(
+        spoilt.warnings[0].message.contains("nearly all of its cells are dates, but not 'soon' (line 22)")
+    );
+    assert!(matches!(
+        infer(dates(), &[KindName::Date]).unwrap().kind,
+        Kind::Date { strays: Strays::Missing, .. }
+    ));
 }
 
 #[test]
@@ -149,7 +164,7 @@ fn numbers_beyond_32_bits_are_refused_with_their_line() {
 
 #[test]
 fn the_summary_is_a_table_for_people() {
-    let gap = |i: usize, text: String| if i % 4 == 0 { String::new() } else { text };
+    let gap = |i: usize, text: String| if i.is_multiple_of(4) { String::new() } else { text };
     let data = frame(&[
         ("age", column(80, |i| gap(i, (20 + i * i % 50).to_string()))),
         ("city", column(80, |i| ["Rome", "Oslo", "Bonn"][i % 3].into())),
@@ -164,14 +179,17 @@ fn the_summary_is_a_table_for_people() {
         .into_iter()
         .map(|line| format!("{} | {} | {} | {}", line.name, line.kind, line.saw, line.becomes))
         .collect();
-    assert_eq!(lines, [
-        "age | numeric | whole numbers 20 to 69, 25% missing | a number, and whether it is missing",
-        "city | categorical | 3 levels: Bonn, Oslo, Rome | 3 columns of 0 or 1",
-        "member | boolean | no, yes | 0 or 1",
-        "since | date | 2024-01-01 to 2024-01-28 | days since 1970-01-01",
-        "row | identifier | whole numbers that count the rows | not used",
-        "unit | constant | always cm | left out, written back",
-    ]);
+    assert_eq!(
+        lines,
+        [
+            "age | numeric | whole numbers 20 to 69, 25% missing | a number, and whether it is missing",
+            "city | categorical | 3 levels: Bonn, Oslo, Rome | 3 columns of 0 or 1",
+            "member | boolean | no, yes | 0 or 1",
+            "since | date | 2024-01-01 to 2024-01-28 | days since 1970-01-01",
+            "row | identifier | whole numbers that count the rows | not used",
+            "unit | constant | always cm | left out, written back",
+        ]
+    );
 }
 
 #[test]

@@ -10,7 +10,10 @@ fn read(file: &str, header: bool) -> Option<Frame> {
     let default = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
     let path = std::env::var_os("FLOWGMM_DATA").map_or(default, PathBuf::from).join("tabular").join(file);
     if !path.exists() {
-        eprintln!("skipped: {} is not there; set FLOWGMM_DATA to a folder with the UCI tables", path.display());
+        eprintln!(
+            "skipped: {} is not there; set FLOWGMM_DATA to a folder with the UCI tables",
+            path.display()
+        );
         return None;
     }
     let unpacked = Command::new("gzip").arg("-dc").arg(&path).output().expect("gzip runs");
@@ -80,7 +83,10 @@ fn measurements() {
         let (schema, _) = encode(&frame);
         for name in ["c2", "c3", "c4"] {
             let kind = &schema.column(name).unwrap().kind;
-            assert!(matches!(kind, Kind::Numeric { facts, .. } if facts.step == Some(1e-4)), "{name}: {kind:?}");
+            assert!(
+                matches!(kind, Kind::Numeric { facts, .. } if facts.step == Some(1e-4)),
+                "{name}: {kind:?}"
+            );
         }
     }
     if let Some(frame) = read("spambase.csv.gz", false) {
@@ -95,8 +101,14 @@ fn measurements() {
     if let Some(frame) = read("higgs_11k.csv.gz", true) {
         let (schema, _) = encode(&frame);
         let mass = &schema.column("m_jj").unwrap().kind;
-        assert!(matches!(mass, Kind::Numeric { facts, .. } if facts.step.is_none() && facts.skewness > 2.), "{mass:?}");
+        assert!(
+            matches!(mass, Kind::Numeric { facts, .. } if facts.step.is_none() && facts.skewness > 2.),
+            "{mass:?}"
+        );
         let tag = &schema.column("jet_1_btag").unwrap().kind;
-        assert!(matches!(tag, Kind::Numeric { facts, .. } if facts.discrete && facts.step.is_some()), "{tag:?}");
+        assert!(
+            matches!(tag, Kind::Numeric { facts, .. } if facts.discrete && facts.step.is_some()),
+            "{tag:?}"
+        );
     }
 }

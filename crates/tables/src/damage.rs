@@ -5,6 +5,7 @@
 //! they see it (`parquet/check.rs`, `ipc.rs`): running out of memory cannot be caught.
 
 use std::{
+    cell::Cell,
     fmt::Display,
     panic::{AssertUnwindSafe, catch_unwind},
 };
@@ -17,10 +18,22 @@ pub(crate) fn decode<T, E: Display>(
     format: &'static str,
     work: impl FnOnce() -> std::result::Result<T, E>,
 ) -> Result<T> {
-    match catch_unwind(AssertUnwindSafe(work)) {
+    let before = DECODING.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(work));
+    DECODING.set(before);
+    match result {
         Ok(result) => result.map_err(|error| Error::damaged(name, format, error)),
         Err(_) => Err(Error::damaged(name, format, "its parts contradict each other")),
     }
+}
+
+thread_local! {
+    static DECODING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a panic of this thread, now, would become an [`Error::Damaged`]; a panic hook had better be silent then.
+pub fn is_decoding() -> bool {
+    DECODING.get()
 }
 
 /// Whether `unpacked` bytes can come out of `packed` ones, by any codec on any sensible data.

@@ -4,7 +4,10 @@
 //! works through a pipe. A stream is messages of metadata (a flatbuffer) and a body (the buffers): a schema, then
 //! dictionaries and record batches. See <https://arrow.apache.org/docs/format/Columnar.html>.
 
-use std::{collections::HashMap, io::Read};
+use std::{
+    collections::HashMap,
+    io::{BufRead, BufReader, Read},
+};
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::{
@@ -22,7 +25,7 @@ use crate::{
 };
 
 const FORMAT: &str = "Arrow";
-const MAGIC: &[u8; 8] = b"ARROW1\0\0";
+const MAGIC: &[u8] = b"ARROW1";
 const CONTINUATION: [u8; 4] = [0xff; 4];
 
 /// Batches of rows of Arrow IPC.
@@ -144,7 +147,7 @@ fn broken(why: &str) -> ArrowError {
 /// The messages of a stream, or of the stream in a file.
 struct Messages {
     name: String,
-    stream: Box<dyn Read + Send>,
+    stream: BufReader<Box<dyn Read + Send>>,
     /// A file says where its messages end; a stream may just end.
     is_file: bool,
     done: bool,
@@ -161,18 +164,18 @@ fn message(metadata: &[u8]) -> std::result::Result<Message<'_>, ArrowError> {
 }
 
 impl Messages {
-    fn open(mut stream: Box<dyn Read + Send>, name: &str) -> Result<Self> {
-        let mut start = Vec::new();
-        let taken = (&mut stream).take(MAGIC.len() as u64).read_to_end(&mut start);
-        taken.map_err(|error| Error::reading(name, FORMAT, error))?;
-        let is_file = start == MAGIC;
-        let stream = if is_file { stream } else { Box::new(std::io::Cursor::new(start).chain(stream)) };
-        Ok(Self {
-            name: name.into(),
-            stream: Box::new(std::io::BufReader::new(stream)),
-            is_file,
-            done: false,
-        })
+    fn open(stream: Box<dyn Read + Send>, name: &str) -> Result<Self> {
+        let mut stream = BufReader::with_capacity(1 << 16, stream);
+        let failed = |error| Error::reading(name, FORMAT, error);
+        let is_file = stream.fill_buf().map_err(failed)?.starts_with(MAGIC);
+        if is_file {
+            // Padded with zeros, to 8 bytes by most writers, to 64 by some.
+            stream.consume(MAGIC.len());
+            let zeros =
+                stream.fill_buf().map_err(failed)?.iter().take(64).take_while(|&&byte| byte == 0).count();
+            stream.consume(zeros);
+        }
+        Ok(Self { name: name.into(), stream, is_file, done: false })
     }
 
     fn next(&mut self) -> Result<Option<Part>> {

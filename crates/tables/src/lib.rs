@@ -46,6 +46,7 @@ mod source;
 mod warning;
 mod writer;
 
+pub use damage::is_decoding;
 pub use error::Error;
 pub use format::{Delimiter, InputFormat, OutputFormat};
 pub use missing::MISSING_TOKENS;

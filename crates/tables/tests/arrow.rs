@@ -72,7 +72,7 @@ fn the_index_of_pandas_is_left_out_and_said_so() {
     let asked = Options { columns: Some(names(&["__index_level_0__"])), ..Options::default() };
     assert_eq!(
         column(&read_file("pandas_index.parquet", &asked).unwrap(), "__index_level_0__"),
-        ["1", "2", "3"]
+        ["3", "1", "2"]
     );
 }
 

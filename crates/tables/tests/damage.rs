@@ -58,32 +58,38 @@ fn cut_between_messages(read: &Result<semisup::Frame, Error>) -> bool {
     read.as_ref().is_ok_and(|frame| frame.n() < 3) || matches!(read, Err(Error::NoRows { .. }))
 }
 
+/// Decoders may panic inside; what leaves the crate is an error, and a hook can tell.
 #[test]
 fn files_with_any_byte_altered_do_not_panic() {
+    std::panic::set_hook(Box::new(|info| {
+        if !flowgmm_tables::is_decoding() {
+            eprintln!("{info}");
+        }
+    }));
     for (file, format) in FIXTURES {
         let bytes = std::fs::read(path(file)).unwrap();
         for_each(bytes.len(), |at| {
-            for flip in [0x01, 0x80, 0xff] {
-                let mut damaged = bytes.clone();
-                damaged[at] ^= flip;
-                let _ = read(&damaged, &options(format));
-            }
+            let mut damaged = bytes.clone();
+            damaged[at] ^= [0x01, 0x80, 0xff][at % 3];
+            let _ = read(&damaged, &options(format));
         });
     }
 }
 
+/// Every array carries a check sum; only names, which stand in the directory at the end, may change unnoticed.
 #[test]
-fn a_packed_array_altered_is_noticed() {
-    let bytes = std::fs::read(path("split.npz")).unwrap();
-    let options = Options { suffix: Some("_train".into()), ..Options::default() };
-    assert!(read(&bytes, &options).is_ok());
-    let mut noticed = 0;
-    for at in 40..160 {
-        let mut damaged = bytes.clone();
-        damaged[at] ^= 0x10;
-        noticed += usize::from(read(&damaged, &options).is_err());
+fn an_altered_array_is_never_read_as_if_it_were_right() {
+    for (file, suffix) in [("plain.npz", None), ("split.npz", Some("_train".to_string()))] {
+        let bytes = std::fs::read(path(file)).unwrap();
+        let options = Options { suffix, ..Options::default() };
+        let sound = read(&bytes, &options).unwrap();
+        let directory = bytes.windows(4).position(|word| word == b"PK\x01\x02").unwrap();
+        for_each(directory, |at| {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 0x10;
+            assert!(read(&damaged, &options).map_or(true, |frame| frame == sound), "{file}, byte {at}");
+        });
     }
-    assert!(noticed > 110, "the check sum covers all but the packing: {noticed} of 120");
 }
 
 #[test]

@@ -24,6 +24,7 @@ pub(crate) enum Purpose {
     Noise = 4,
     Folds = 5,
     Means = 6,
+    Selection = 7,
 }
 
 /// The generator for one purpose at one step or epoch of a run.

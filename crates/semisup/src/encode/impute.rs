@@ -47,9 +47,10 @@ pub(super) struct Value {
 impl Imputer {
     /// Learns from x `[n, dim]`, NaN where a number is missing; `dims` hold numbers, each with its column.
     pub fn learn(x: ArrayView2<f64>, dims: &[(usize, &str)], schema: &Schema) -> Self {
-        let moments = x.columns().into_iter().map(centre_and_scale);
+        let moments = (0..x.ncols()).into_par_iter().map(|dim| centre_and_scale(x.column(dim)));
         let (centre, scale) = moments.unzip();
-        let values = dims.iter().map(|&(dim, column)| Value::of(dim, x.column(dim), facts(schema, column)));
+        let values = dims.par_iter();
+        let values = values.map(|&(dim, column)| Value::of(dim, x.column(dim), facts(schema, column)));
         let mut imputer = Self { centre, scale, values: values.collect() };
         if x.nrows() >= FEWEST_ROWS && x.ncols() <= MOST_DIMS {
             imputer.learn_regressions(x);
@@ -73,8 +74,9 @@ impl Imputer {
 
     fn learn_regressions(&mut self, x: ArrayView2<f64>) {
         let (n, dim) = x.dim();
-        let incomplete: Vec<usize> =
-            (0..self.values.len()).filter(|&v| x.column(self.values[v].dim).iter().any(|x| x.is_nan())).collect();
+        let incomplete: Vec<usize> = (0..self.values.len())
+            .filter(|&v| x.column(self.values[v].dim).iter().any(|x| x.is_nan()))
+            .collect();
         let complete: Vec<usize> = (0..self.values.len()).filter(|v| !incomplete.contains(v)).collect();
         let per_row = (incomplete.len() * SWEEPS + 1) * dim * dim / 2 + 1;
         let most = (MOST_WORK / per_row).clamp(1000.max(2 * dim), MOST_ROWS);
@@ -126,7 +128,11 @@ impl Imputer {
                 let Some(regression) = regression else { continue };
                 let predicted = regression.predict(z);
                 let (low, high) = (self.standard(*dim, *low), self.standard(*dim, *high));
-                z[*dim] = if predicted.is_finite() { predicted.clamp(low, high) } else { self.standard(*dim, *median) };
+                z[*dim] = if predicted.is_finite() {
+                    predicted.clamp(low, high)
+                } else {
+                    self.standard(*dim, *median)
+                };
             }
         }
     }

@@ -24,9 +24,12 @@ pub enum Likelihood {
 impl Encoding {
     /// What a log-likelihood of encoded rows says about the user's rows.
     pub fn likelihood(&self) -> Likelihood {
-        let reasons: [(&str, fn(&Code) -> bool); 4] = [
+        let reasons: [(&str, Holds); 4] = [
             ("categories", |code| matches!(code, Code::Levels(_))),
-            ("missing cells", |code| matches!(code, Code::Number { gaps, .. } | Code::Date { gaps, .. } if *gaps)),
+            (
+                "missing cells",
+                |code| matches!(code, Code::Number { gaps, .. } | Code::Date { gaps, .. } if *gaps),
+            ),
             ("values in steps", |code| {
                 matches!(code, Code::Number { step: Some(_), .. } | Code::Date { step: Some(_), .. })
             }),
@@ -43,6 +46,9 @@ impl Encoding {
         if found.is_empty() { Likelihood::Exact } else { Likelihood::Bound { why: found.join("; ") } }
     }
 }
+
+/// Whether something is so in a column.
+type Holds = fn(&Code) -> bool;
 
 fn detailed(column: &ColumnCode) -> String {
     match &column.code {

@@ -104,12 +104,14 @@ mod tests {
         let targets = [3, 0];
         for (regression, j) in regressions(&z, dim, &rows, &targets).iter().zip(targets) {
             for k in (0..dim).filter(|&k| k != j) {
-                let residual = |row: usize| z[row * dim + j] - regression.predict(&z[row * dim..(row + 1) * dim]);
+                let residual =
+                    |row: usize| z[row * dim + j] - regression.predict(&z[row * dim..(row + 1) * dim]);
                 let data: f64 = rows.iter().map(|&row| residual(row) * (z[row * dim + k] - mean(k))).sum();
                 let penalty = dim as f64 * f64::from(regression.coefficients[k]);
                 assert!((data - penalty).abs() < 1e-4, "column {j} on {k}: {data} against {penalty}"); // f32
             }
-            let bias: f64 = rows.iter().map(|&r| z[r * dim + j] - regression.predict(&z[r * dim..(r + 1) * dim])).sum();
+            let bias: f64 =
+                rows.iter().map(|&r| z[r * dim + j] - regression.predict(&z[r * dim..(r + 1) * dim])).sum();
             assert!(bias.abs() < 1e-9);
         }
     }

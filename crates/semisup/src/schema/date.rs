@@ -162,7 +162,8 @@ mod tests {
 
     #[test]
     fn the_day_is_found_where_a_value_proves_it() {
-        let order = |texts: &[&str]| DateFormat::of(texts.iter().copied()).map(|f| (f.format.order, f.ambiguous));
+        let order =
+            |texts: &[&str]| DateFormat::of(texts.iter().copied()).map(|f| (f.format.order, f.ambiguous));
         assert_eq!(order(&["03/04/2024", "13/04/2024"]), Some((Order::DayMonthYear, false)));
         assert_eq!(order(&["03/04/2024", "04/13/2024"]), Some((Order::MonthDayYear, false)));
         assert_eq!(order(&["03/04/2024", "04/03/2024"]), Some((Order::DayMonthYear, true)));
@@ -173,10 +174,30 @@ mod tests {
     #[test]
     fn what_is_no_date_is_none() {
         let no = [
-            "", "2024", "2024-01", "2024-13-01", "2023-02-29", "2024-01-32", "0000-01-01", "24-01-01", "2024-01/01",
-            "2024-01-01x", "2024-01-01T", "2024-01-01T24:00", "2024-01-01T10", "2024-01-01T10:60", "2024-01-01T10:00+25:00",
-            "1.2.3.4", "192.168.1.1", "+024-01-01", "2024-01-01T10:00:00.", "2024-01-01T10:00.5", "zwölf", "2024-01-01TZ",
-            "12345678", "2024--1-01",
+            "",
+            "2024",
+            "2024-01",
+            "2024-13-01",
+            "2023-02-29",
+            "2024-01-32",
+            "0000-01-01",
+            "24-01-01",
+            "2024-01/01",
+            "2024-01-01x",
+            "2024-01-01T",
+            "2024-01-01T24:00",
+            "2024-01-01T10",
+            "2024-01-01T10:60",
+            "2024-01-01T10:00+25:00",
+            "1.2.3.4",
+            "192.168.1.1",
+            "+024-01-01",
+            "2024-01-01T10:00:00.",
+            "2024-01-01T10:00.5",
+            "zwölf",
+            "2024-01-01TZ",
+            "12345678",
+            "2024--1-01",
         ];
         for text in no {
             assert!(DateFormat::of([text]).is_none(), "{text}");

@@ -88,7 +88,8 @@ mod tests {
         assert_eq!(step(vec![3., 4., 1e6]), Some(1.));
         let pixels = step(sample(1. / 255., 255)).unwrap();
         assert!((pixels * 255. - 1.).abs() < 1e-9, "{pixels}");
-        let in_32_bits: Vec<f64> = sample(0.1, 500).into_iter().map(|value| f64::from(value as f32)).collect();
+        let in_32_bits: Vec<f64> =
+            sample(0.1, 500).into_iter().map(|value| f64::from(value as f32)).collect();
         assert_eq!(step(in_32_bits), Some(0.1));
         let shifted: Vec<f64> = sample(0.1, 500).into_iter().map(|value| 1000. + value).collect();
         assert_eq!(step(shifted), Some(0.1));

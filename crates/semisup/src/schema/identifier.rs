@@ -83,7 +83,9 @@ mod tests {
 
     #[test]
     fn names_of_identifiers() {
-        for name in ["id", "ID", "user_id", "PassengerId", "customerID", "id number", "Unnamed: 0", "uuid", "index"] {
+        for name in
+            ["id", "ID", "user_id", "PassengerId", "customerID", "id number", "Unnamed: 0", "uuid", "index"]
+        {
             assert!(is_name(name), "{name}");
         }
         for name in ["paid", "idle", "width", "index of refraction", "video", "", "grid"] {

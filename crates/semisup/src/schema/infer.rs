@@ -6,13 +6,15 @@
 //!   texts:   boolean; date; identifier; running text; else categorical
 //! ```
 
-use std::collections::HashSet;
-
 use super::levels::Tally;
 use super::{ColumnSchema, Concern, DateFormat, Kind, KindName, NumberFacts, Strays, Warning};
 use super::{identifier, leak::Target};
 use crate::error::wording::count;
-use crate::{Cells, Column, Error, Frame, Result, read_number};
+use crate::{Cells, Column, Frame, Result, read_number};
+
+mod seen;
+
+use seen::Seen;
 
 /// A column of texts is a spoilt column of numbers or dates if at least this share of its cells is one.
 const MOSTLY: f64 = 0.8;
@@ -24,15 +26,8 @@ struct Verdict {
     kind: Kind,
     reason: String,
     warnings: Vec<Warning>,
-}
-
-/// A column with what every rule asks about it.
-struct Seen<'a> {
-    frame: &'a Frame,
-    name: &'a str,
-    cells: &'a Cells,
-    n: usize,
-    present: usize,
+    /// Cells that are there but count as missing.
+    unreadable: usize,
 }
 
 /// Decides what a column is.
@@ -48,7 +43,8 @@ pub(super) fn column(
         Cells::Texts(texts) => texts.iter().flatten().count(),
     };
     let seen = Seen { frame, name: &column.name, cells, n: frame.n(), present };
-    let Verdict { kind, reason, mut warnings } = decide(&seen, asked)?;
+    let Verdict { kind, reason, mut warnings, unreadable } = decide(&seen, asked)?;
+    let present = present - unreadable;
     let missing = (seen.n - present) as f64 / seen.n as f64;
     if kind.is_encoded() {
         if missing > MOSTLY_MISSING {
@@ -161,11 +157,16 @@ fn declared_numeric(seen: &Seen) -> Result<Verdict> {
     let numbers = (0..seen.n).map(|row| seen.cells.number(row).ok().flatten().unwrap_or(f64::NAN)).collect();
     let stray = seen.strays(|text| read_number(text).is_some());
     if stray.rows == seen.present {
-        return Err(seen.bad(format!("declared numeric, but not one cell is a number: found {}", stray.named)));
+        return Err(
+            seen.bad(format!("declared numeric, but not one cell is a number: found {}", stray.named))
+        );
     }
     let (strays, warning) = stray.as_missing();
     let kind = Kind::Numeric { facts: seen.facts(numbers)?, strays };
-    Ok(Verdict { kind, reason: "declared numeric".into(), warnings: warning.into_iter().collect() })
+    let mut verdict = Verdict::new(kind, "declared numeric");
+    verdict.warnings.extend(warning);
+    verdict.unreadable = stray.rows;
+    Ok(verdict)
 }
 
 fn declared_date(seen: &Seen) -> Result<Verdict> {
@@ -176,17 +177,20 @@ fn declared_date(seen: &Seen) -> Result<Verdict> {
     }
     let (strays, warning) = stray.as_missing();
     let Some(mut verdict) = dates(seen, is_date, strays)? else {
-        return Err(seen.bad("declared a date, but its dates are written in several ways: use one of them".into()));
+        return Err(
+            seen.bad("declared a date, but its dates are written in several ways: use one of them".into())
+        );
     };
     verdict.reason = "declared a date".into();
     verdict.warnings.extend(warning);
+    verdict.unreadable = stray.rows;
     Ok(verdict)
 }
 
 /// Days or times, if all cells that count are written in one format.
 fn dates(seen: &Seen, counts: impl Fn(&str) -> bool, strays: Strays) -> Result<Option<Verdict>> {
-    let texts: Vec<String> = seen.texts().map(String::from).filter(|text| counts(text)).collect();
-    let Some(found) = DateFormat::of(texts.iter().map(String::as_str)) else { return Ok(None) };
+    let texts: Vec<_> = seen.texts().filter(|text| counts(text)).collect();
+    let Some(found) = DateFormat::of(texts.iter().map(AsRef::as_ref)) else { return Ok(None) };
     let days = texts.iter().map(|text| found.format.read(text).expect("read before")).collect();
     let example = found.format.example();
     let kind = Kind::Date { format: found.format, facts: NumberFacts::of(days), strays };
@@ -201,83 +205,9 @@ fn dates(seen: &Seen, counts: impl Fn(&str) -> bool, strays: Strays) -> Result<O
     Ok(Some(verdict.warn(Concern::AmbiguousDate, message)))
 }
 
-/// Cells that do not read as the column's kind.
-struct Stray {
-    rows: usize,
-    named: String,
-}
-
-impl Stray {
-    fn as_missing(&self) -> (Strays, Option<Warning>) {
-        if self.rows == 0 {
-            return (Strays::Refused, None);
-        }
-        let message = format!("{} treated as missing: {}", count(self.rows, "cell"), self.named);
-        (Strays::Missing, Some(Warning::new(Concern::Strays, message)))
-    }
-}
-
-impl Seen<'_> {
-    /// The one value of all cells that are not missing.
-    fn only_value(&self) -> Option<String> {
-        let first = (0..self.n).find_map(|row| self.cells.text(row))?.into_owned();
-        let same = match self.cells {
-            Cells::Numbers(values) => {
-                let first = values.iter().find(|value| !value.is_nan())?;
-                values.iter().all(|value| value.is_nan() || value == first)
-            }
-            Cells::Texts(texts) => texts.iter().flatten().all(|text| text == first),
-        };
-        same.then_some(first)
-    }
-
-    fn texts(&self) -> impl Iterator<Item = std::borrow::Cow<'_, str>> {
-        (0..self.n).filter_map(|row| self.cells.text(row))
-    }
-
-    /// The cells that do not read, the first three different ones by name and line.
-    fn strays(&self, reads: impl Fn(&str) -> bool) -> Stray {
-        let (mut seen, mut named, mut rows) = (HashSet::new(), Vec::new(), 0);
-        for row in 0..self.n {
-            let Some(text) = self.cells.text(row).filter(|text| !reads(text)) else { continue };
-            rows += 1;
-            if named.len() < 3 {
-                let shown: String = text.chars().take(40).collect();
-                if seen.insert(text) {
-                    named.push(format!("'{shown}' (line {})", self.frame.line(row)));
-                }
-            } else {
-                seen.insert(text);
-            }
-        }
-        let more = match seen.len() - named.len() {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        Stray { rows, named: named.join(", ") + &more }
-    }
-
-    /// The facts of the numbers that are there; one beyond 32-bit floating point is an error with its line.
-    fn facts(&self, numbers: Vec<f64>) -> Result<NumberFacts> {
-        if let Some(row) = numbers.iter().position(|value| value.abs() > f64::from(f32::MAX)) {
-            return Err(Error::OutOfRange {
-                name: self.frame.name().into(),
-                line: self.frame.line(row),
-                column: self.name.into(),
-                value: numbers[row],
-            });
-        }
-        Ok(NumberFacts::of(numbers.into_iter().filter(|value| !value.is_nan()).collect()))
-    }
-
-    fn bad(&self, why: String) -> Error {
-        Error::BadOverride { name: self.frame.name().into(), column: self.name.into(), why }
-    }
-}
-
 impl Verdict {
     fn new(kind: Kind, reason: impl Into<String>) -> Self {
-        Self { kind, reason: reason.into(), warnings: Vec::new() }
+        Self { kind, reason: reason.into(), warnings: Vec::new(), unreadable: 0 }
     }
 
     fn identifier(why: &str) -> Self {

@@ -117,14 +117,18 @@ mod tests {
 
     #[test]
     fn classes_are_sorted_and_missing_cells_unlabelled() {
-        let read = labels(&frame(&[Some("10"), None, Some("9.0"), Some("-1"), Some("10")]), "y", &[]).unwrap();
+        let read =
+            labels(&frame(&[Some("10"), None, Some("9.0"), Some("-1"), Some("10")]), "y", &[]).unwrap();
         assert_eq!(read.classes, ["-1", "9", "10"]);
         assert_eq!(read.y, [Some(2), None, Some(1), Some(0), Some(2)]);
         let read = labels(&frame(&[Some("10"), Some("b"), Some(""), Some("9")]), "y", &[]).unwrap();
         assert_eq!((read.classes, read.y[2]), (strings(&["10", "9", "b"]), None));
         let cells = [Some("-1.0"), Some("1"), Some("2"), Some("1"), Some("?")];
         let read = labels(&frame(&cells), "y", &strings(&["-1", "?"])).unwrap();
-        assert_eq!((read.classes, read.y), (strings(&["1", "2"]), vec![None, Some(0), Some(1), Some(0), None]));
+        assert_eq!(
+            (read.classes, read.y),
+            (strings(&["1", "2"]), vec![None, Some(0), Some(1), Some(0), None])
+        );
         assert_eq!(read.warnings.len(), 1);
         assert!(read.warnings[0].message.contains("'2'"), "{:?}", read.warnings);
     }
@@ -140,7 +144,10 @@ mod tests {
     #[test]
     fn a_model_knows_its_classes_only() {
         let classes = strings(&["1", "2"]);
-        assert_eq!(labels_of(&frame(&[Some("2.0"), None, Some("1")]), "y", &classes).unwrap(), [Some(1), None, Some(0)]);
+        assert_eq!(
+            labels_of(&frame(&[Some("2.0"), None, Some("1")]), "y", &classes).unwrap(),
+            [Some(1), None, Some(0)]
+        );
         let error = labels_of(&frame(&[Some("2"), Some("x")]), "y", &classes).unwrap_err().to_string();
         assert!(error.contains("line 3") && error.contains("'x'") && error.contains("'1', '2'"), "{error}");
     }

@@ -25,7 +25,8 @@ impl Target {
     /// The labels in the column of this name.
     pub fn of(frame: &Frame, label: &str) -> Result<Self> {
         let cells = frame.column(label);
-        let cells = cells.ok_or_else(|| Error::no_label_column(frame.name(), label, &frame.column_names()))?;
+        let cells =
+            cells.ok_or_else(|| Error::no_label_column(frame.name(), label, &frame.column_names()))?;
         let (y, classes) = labels::read(cells, &[]);
         let n_labelled = y.iter().flatten().count();
         Ok(Self { y, classes, n_labelled })
@@ -53,8 +54,9 @@ impl Target {
     fn present_where_labelled(&self, cells: &Cells) -> Option<String> {
         let n_unlabelled = self.y.len() - self.n_labelled;
         let exactly = || self.y.iter().enumerate().all(|(row, y)| present(cells, row) == y.is_some());
-        (n_unlabelled >= ENOUGH && exactly())
-            .then(|| "its cells are missing exactly where the label is: it may be known only afterwards".into())
+        (n_unlabelled >= ENOUGH && exactly()).then(|| {
+            "its cells are missing exactly where the label is: it may be known only afterwards".into()
+        })
     }
 
     /// Every level, a missing cell being one, occurs in one class only, and often enough.
@@ -140,7 +142,9 @@ mod tests {
     #[test]
     fn what_is_only_a_good_feature() {
         assert_eq!(leak(15, |_, y| Some(y.unwrap_or("a").repeat(2))), None, "too few rows to be sure");
-        let hint = |row: usize, y: Option<&str>| if row % 20 == 0 { "?".into() } else { y.unwrap_or("a").repeat(2) };
+        let hint = |row: usize, y: Option<&str>| {
+            if row.is_multiple_of(20) { "?".into() } else { y.unwrap_or("a").repeat(2) }
+        };
         assert_eq!(leak(90, |row, y| Some(hint(row, y))), None);
         assert_eq!(leak(90, |row, _| Some(row.to_string())), None);
         assert_eq!(leak(90, |row, y| y.filter(|_| row % 7 > 0).map(|_| row.to_string())), None);

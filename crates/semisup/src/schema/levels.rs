@@ -46,16 +46,17 @@ impl<'a> Tally<'a> {
     pub fn boolean(&self) -> Option<Kind> {
         // At most "no", "No", "NO", "nO" and as many for the other word.
         let texts: Vec<&str> = self.texts().take(64).collect();
-        let pair = BOOLEANS.iter().find(|pair| {
-            texts.iter().all(|text| pair.iter().any(|word| text.eq_ignore_ascii_case(word)))
-        })?;
+        let pair = BOOLEANS
+            .iter()
+            .find(|pair| texts.iter().all(|text| pair.iter().any(|word| text.eq_ignore_ascii_case(word))))?;
         let [no, yes] = pair.map(|word| self.mostly_written(word));
         Some(Kind::Boolean { no: no?, yes: yes? })
     }
 
     /// The levels of a categorical column.
     pub fn categorical(&self) -> Kind {
-        let mut counted: Vec<(usize, &str)> = self.counts.iter().map(|(text, n)| (*n, text.as_ref())).collect();
+        let mut counted: Vec<(usize, &str)> =
+            self.counts.iter().map(|(text, n)| (*n, text.as_ref())).collect();
         // Most frequent first; equally frequent ones in the order of the alphabet.
         counted.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
         let other = counted.len() > MOST_LEVELS;

@@ -130,7 +130,8 @@ mod tests {
     #[test]
     fn large_whole_numbers_are_as_good_as_continuous() {
         let mut rng = crate::rng(2);
-        let salaries = NumberFacts::of((0..500).map(|_| rng.random_range(0..10_000_000_i64) as f64).collect());
+        let salaries =
+            NumberFacts::of((0..500).map(|_| rng.random_range(0..10_000_000_i64) as f64).collect());
         assert_eq!((salaries.grid, salaries.step, salaries.discrete), (Some(1.), None, false));
     }
 
@@ -142,8 +143,7 @@ mod tests {
         assert!(normal.skewness.abs() < 0.2 && !normal.heavy_tailed && normal.step.is_none(), "{normal:?}");
         let log_normal = NumberFacts::of((0..3000).map(|_| gauss(&mut rng).exp()).collect());
         assert!(log_normal.skewness > 2. && log_normal.heavy_tailed, "{log_normal:?}");
-        let rain: Vec<f64> =
-            (0..3000).map(|i| if i % 3 == 0 { gauss(&mut rng).exp() } else { 0. }).collect();
+        let rain: Vec<f64> = (0..3000).map(|i| if i % 3 == 0 { gauss(&mut rng).exp() } else { 0. }).collect();
         let rain = NumberFacts::of(rain);
         assert!((rain.common_share - 2. / 3.).abs() < 1e-3 && rain.atom() == Some(0.), "{rain:?}");
         assert_eq!(normal.atom(), None);

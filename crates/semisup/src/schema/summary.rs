@@ -28,7 +28,7 @@ impl Schema {
 
 fn summarised(column: &ColumnSchema) -> ColumnSummary {
     let mut saw = match &column.kind {
-        Kind::Numeric { facts, .. } => range(facts, facts.min, facts.max, number_text),
+        Kind::Numeric { facts, .. } => range(facts),
         Kind::Date { format, facts, .. } => {
             format!("{} to {}", format.write(facts.min), format.write(facts.max))
         }
@@ -52,14 +52,18 @@ fn summarised(column: &ColumnSchema) -> ColumnSummary {
     ColumnSummary { name: column.name.clone(), kind: column.kind.name(), saw, becomes, warning }
 }
 
-fn range(facts: &NumberFacts, min: f64, max: f64, text: fn(f64) -> String) -> String {
-    let noun = if facts.integer { "whole numbers" } else { "numbers" };
-    let mut saw = format!("{noun} {} to {}", text(min), text(max));
-    if let Some(grid) = facts.grid.or(facts.step).filter(|grid| *grid != 1.) {
-        saw.push_str(&format!(" in steps of {}", number_text(grid)));
+fn range(facts: &NumberFacts) -> String {
+    let mut saw = match (facts.distinct, facts.integer) {
+        (2, _) => format!("{} or {}", number_text(facts.min), number_text(facts.max)),
+        (_, true) => format!("whole numbers {} to {}", number_text(facts.min), number_text(facts.max)),
+        (_, false) => format!("numbers {} to {}", number_text(facts.min), number_text(facts.max)),
+    };
+    let step = facts.grid.or(facts.step).filter(|step| *step != 1. && facts.distinct > 2);
+    if let Some(step) = step {
+        saw.push_str(&format!(" in steps of {}", number_text(step)));
     }
     if facts.common_share > 0.3 {
-        saw.push_str(&format!(", {} are {}", percent(facts.common_share), text(facts.common)));
+        saw.push_str(&format!(", {} are {}", percent(facts.common_share), number_text(facts.common)));
     }
     if facts.skewness.abs() > 2. {
         saw.push_str(", skewed");

@@ -42,7 +42,7 @@ with pa.ipc.new_stream("types_zstd.arrows", types.schema, options=pa.ipc.IpcWrit
     out.write_table(types, max_chunksize=2)
 
 frame = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "y": ["p", "q", "p", None]})
-frame[frame.a > 1].to_parquet("pandas_index.parquet")
+frame.iloc[[3, 1, 2]].to_parquet("pandas_index.parquet")
 pq.write_table(pa.table({"a": [1], "s": [{"b": 1}]}), "struct.parquet")
 
 x = np.arange(6, dtype="<f4").reshape(3, 2)

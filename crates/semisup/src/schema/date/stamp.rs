@@ -144,7 +144,9 @@ impl Clock {
             Precision::Fraction(digits) => (1..=MOST_DIGITS).contains(&digits),
             _ => true,
         };
-        matches!(self.between, 'T' | ' ') && digits && (-MOST_OFFSET..=MOST_OFFSET).contains(&self.zone.minutes())
+        matches!(self.between, 'T' | ' ')
+            && digits
+            && (-MOST_OFFSET..=MOST_OFFSET).contains(&self.zone.minutes())
     }
 }
 

@@ -1,6 +1,11 @@
 //! Configurations that work: one for two-dimensional toys, one for numeric tables.
 
+mod choose;
+mod presets;
+
 use semisup::SemiSupervised;
+
+pub use choose::{Decision, Recipe};
 
 use crate::{
     bijection::{Form, Init},
@@ -64,7 +69,8 @@ impl FitConfig {
     /// For numeric tables with few labels.
     pub fn table(data: &SemiSupervised) -> Self {
         let mut config = Self::toy();
-        config.prepare = Prepare::Pca { dims: 32, whiten: 0.0 };
+        config.columns = Columns::Skewed;
+        config.prepare = Prepare::PcaStandardised { dims: 32, whiten: 0.0 };
         config.architecture.hidden = vec![if data.dim() <= 8 { 128 } else { 256 }];
         config.architecture.means = Means::Separated { r: 5.0, apart: 3.0 };
         config.train.steps = 2000;

@@ -1,0 +1,92 @@
+//! A column with what every rule asks about it, and the cells that spoil it.
+
+use std::{borrow::Cow, collections::HashSet};
+
+use crate::error::wording::count;
+use crate::schema::{Concern, NumberFacts, Strays, Warning};
+use crate::{Cells, Error, Frame, Result};
+
+/// A column with what every rule asks about it.
+pub(super) struct Seen<'a> {
+    pub frame: &'a Frame,
+    pub name: &'a str,
+    pub cells: &'a Cells,
+    pub n: usize,
+    pub present: usize,
+}
+
+/// Cells that do not read as the column's kind.
+pub(super) struct Stray {
+    pub rows: usize,
+    pub named: String,
+}
+
+impl Stray {
+    /// What they are if the user declared the kind, and what to say then.
+    pub fn as_missing(&self) -> (Strays, Option<Warning>) {
+        if self.rows == 0 {
+            return (Strays::Refused, None);
+        }
+        let message = format!("{} treated as missing: {}", count(self.rows, "cell"), self.named);
+        (Strays::Missing, Some(Warning::new(Concern::Strays, message)))
+    }
+}
+
+impl Seen<'_> {
+    /// The one value of all cells that are not missing.
+    pub fn only_value(&self) -> Option<String> {
+        let first = (0..self.n).find_map(|row| self.cells.text(row))?.into_owned();
+        let same = match self.cells {
+            Cells::Numbers(values) => {
+                let first = values.iter().find(|value| !value.is_nan())?;
+                values.iter().all(|value| value.is_nan() || value == first)
+            }
+            Cells::Texts(texts) => texts.iter().flatten().all(|text| text == first),
+        };
+        same.then_some(first)
+    }
+
+    /// The texts of all cells that are not missing.
+    pub fn texts(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        (0..self.n).filter_map(|row| self.cells.text(row))
+    }
+
+    /// The cells that do not read, the first three different ones by name and line.
+    pub fn strays(&self, reads: impl Fn(&str) -> bool) -> Stray {
+        let (mut seen, mut named, mut rows) = (HashSet::new(), Vec::new(), 0);
+        for row in 0..self.n {
+            let Some(text) = self.cells.text(row).filter(|text| !reads(text)) else { continue };
+            rows += 1;
+            if named.len() < 3 {
+                let shown: String = text.chars().take(40).collect();
+                if seen.insert(text) {
+                    named.push(format!("'{shown}' (line {})", self.frame.line(row)));
+                }
+            } else {
+                seen.insert(text);
+            }
+        }
+        let more = match seen.len() - named.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        Stray { rows, named: named.join(", ") + &more }
+    }
+
+    /// The facts of the numbers that are there; one beyond 32-bit floating point is an error with its line.
+    pub fn facts(&self, numbers: Vec<f64>) -> Result<NumberFacts> {
+        if let Some(row) = numbers.iter().position(|value| value.abs() > f64::from(f32::MAX)) {
+            return Err(Error::OutOfRange {
+                name: self.frame.name().into(),
+                line: self.frame.line(row),
+                column: self.name.into(),
+                value: numbers[row],
+            });
+        }
+        Ok(NumberFacts::of(numbers.into_iter().filter(|value| !value.is_nan()).collect()))
+    }
+
+    pub fn bad(&self, why: String) -> Error {
+        Error::BadOverride { name: self.frame.name().into(), column: self.name.into(), why }
+    }
+}
