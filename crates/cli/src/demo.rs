@@ -287,11 +287,8 @@ fn write_table<'a>(
     labels: impl Iterator<Item = &'a str>,
 ) -> Result<()> {
     let values = |j: usize| Cells::Numbers(x.column(j).to_vec());
-    let mut cells: Vec<Column> = columns
-        .iter()
-        .enumerate()
-        .map(|(j, name)| Column { name: name.clone(), cells: values(j) })
-        .collect();
+    let mut cells: Vec<Column> =
+        columns.iter().enumerate().map(|(j, name)| Column { name: name.clone(), cells: values(j) }).collect();
     let labels = labels.map(|label| Some(label).filter(|label| !label.is_empty())).collect();
     cells.push(Column { name: "class".into(), cells: Cells::Texts(labels) });
     let rows = Frame::new(&path.display().to_string(), cells, (1..=x.nrows() as u64).collect())?;

@@ -65,7 +65,13 @@ impl Failure {
                 semisup::Error::UnknownToy(_) => 2,
                 _ => 3,
             },
-            Self::Table(error) => if error.is_io() { 5 } else { 3 },
+            Self::Table(error) => {
+                if error.is_io() {
+                    5
+                } else {
+                    3
+                }
+            }
             Self::Model(error) => match error {
                 flowgmm::Error::Config(_) | flowgmm::Error::ForeignCheckpoint { .. } => 2,
                 flowgmm::Error::ModelFile { .. } => 4,

@@ -106,6 +106,7 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<()> {
     if let Some(model) = &args.model {
         check_writable(model)?;
     }
+    configure_threads(args.threads.among(args.config.as_deref()))?;
     let table = TrainingTable::read(args)?;
     if args.print_schema {
         return output::print(&columns::table(&table.schema));
@@ -116,7 +117,6 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<()> {
     let Some(path) = args.model.as_ref().filter(|_| !args.print_config) else {
         return output::print(&settings.to_toml());
     };
-    configure_threads(settings.threads)?;
     interrupt::listen()?;
     let place = Place::on(&settings.device)?;
     let began = Instant::now();
@@ -356,7 +356,8 @@ impl Outcome<'_> {
         }
         if let Some(test) = &self.test {
             let (n, accuracy, nll) = (test.n, text::percent(test.accuracy), test.nll);
-            facts.push(("test", format!("accuracy {accuracy}, negative log-likelihood {nll:.3} on {n} rows")));
+            facts
+                .push(("test", format!("accuracy {accuracy}, negative log-likelihood {nll:.3} on {n} rows")));
         }
         facts.push(("time", format!("{:.1} s", self.seconds.as_secs_f64())));
         facts.push(("model", self.path.display().to_string()));

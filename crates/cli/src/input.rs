@@ -63,7 +63,9 @@ pub fn model(path: &Path, place: &Place) -> Result<Model> {
 pub fn encoding<'a>(model: &'a Model, path: &Path) -> Result<&'a Encoding> {
     model.encoding().ok_or_else(|| {
         let path = path.display();
-        Failure::Usage(format!("{path} was fitted to a matrix by a program of its own: it cannot read tables"))
+        Failure::Usage(format!(
+            "{path} was fitted to a matrix by a program of its own: it cannot read tables"
+        ))
     })
 }
 
@@ -127,4 +129,3 @@ pub fn score(model: &Model, x: ArrayView2<f64>, frame: &Frame) -> Result<flowgmm
 pub fn is_standard(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
-

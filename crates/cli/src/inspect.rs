@@ -126,7 +126,8 @@ fn describe(model: &Model, certificates: &Certificates) -> String {
     }
     let reasons: Vec<(&str, String)> =
         model.decisions().iter().map(|d| (d.what.as_str(), format!("{} ({})", d.choice, d.why))).collect();
-    let chosen = if reasons.is_empty() { String::new() } else { format!("\nchosen\n{}", text::facts(&reasons)) };
+    let chosen =
+        if reasons.is_empty() { String::new() } else { format!("\nchosen\n{}", text::facts(&reasons)) };
     format!("{}{chosen}\ninvertibility\n{}", text::facts(&facts), text::facts(&certified))
 }
 

@@ -106,6 +106,18 @@ impl Threads {
         self.threads.unwrap_or_else(cores).get()
     }
 
+    /// The number asked for here, or in a config file, or one for each core. A file that cannot be read is not this
+    /// function's to report.
+    fn among(&self, config: Option<&std::path::Path>) -> usize {
+        let text = config.and_then(|path| std::fs::read_to_string(path).ok());
+        let file = text.and_then(|text| text.parse::<toml::Table>().ok());
+        let value = file.and_then(|file| usize::try_from(file.get("threads")?.as_integer()?).ok());
+        match (self.threads, value) {
+            (None, Some(threads)) if threads > 0 => threads,
+            _ => self.count(),
+        }
+    }
+
     /// Gives every computation that follows this many threads.
     fn configure(&self) -> Result<()> {
         configure_threads(self.count())

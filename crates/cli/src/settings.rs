@@ -78,7 +78,7 @@ impl Settings {
             text.push_str(&format!("\n[{path}]\n"));
         }
         for (key, value) in leaves {
-            let shown = if value.is_null() { json!("none") } else { value.clone() };
+            let shown = inline(value);
             let source = self.sources.get(&join(path, key)).unwrap_or(&"default");
             text.push_str(&format!("{key} = {shown}  # from: {source}\n"));
         }
@@ -99,6 +99,20 @@ impl Settings {
             [] => "defaults for tables".into(),
             changed => format!("defaults for tables, but {}", changed.join("; ")),
         }
+    }
+}
+
+/// A value in one line of TOML.
+fn inline(value: &Value) -> String {
+    match value {
+        Value::Null => "\"none\"".into(),
+        Value::Array(values) => format!("[{}]", values.iter().map(inline).collect::<Vec<_>>().join(", ")),
+        Value::Object(entries) => {
+            let entries: Vec<String> =
+                entries.iter().map(|(key, value)| format!("{key} = {}", inline(value))).collect();
+            format!("{{ {} }}", entries.join(", "))
+        }
+        other => other.to_string(),
     }
 }
 

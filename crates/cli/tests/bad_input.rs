@@ -17,10 +17,8 @@ fn bad_tables_are_described_by_line_and_column() {
     check_data(&bench, "", &["bad.csv", "empty"]);
     check_data(&bench, "a,b,label\n", &["bad.csv", "no rows"]);
     check_data(&bench, "a,b,label\n1,2,p\n1,q\n", &["line 3", "found 2 columns, expected 3"]);
-    check_data(&bench, "a,b,label\n1,2,p\n1,two,q\n", &["line 3", "column 'b'", "'two'"]);
-    check_data(&bench, "a,b,label\n1,2,p\nNaN,2,q\n", &["line 3", "column 'a'", "finite"]);
-    check_data(&bench, "a,b,label\n1,inf,p\n1,2,q\n", &["line 2", "column 'b'", "finite"]);
-    check_data(&bench, "a,b,label\n1,,p\n1,2,q\n", &["line 2", "column 'b'", "empty"]);
+    check_data(&bench, "a,b,label\n1,1e39,p\n2,2,q\n3,3,\n", &["line 2", "column 'b'", "1e39"]);
+    check_data(&bench, "a,b,label\n1,x,p\n1,x,q\n", &["bad.csv", "no column"]);
     check_data(&bench, "a,b,label\n1,2,p\n3,4,p\n5,6,\n", &["one class", "'p'"]);
     check_data(&bench, "a,b,label\n1,2,\n3,4,\n", &["no labels"]);
     check_data(&bench, "a,a,label\n1,2,p\n3,4,q\n", &["'a'", "columns 1 and 2"]);
@@ -43,7 +41,7 @@ fn tables_that_do_not_suit_the_model_are_described() {
     bench.write("header.csv", "x1,x2\n");
     bench.fails("predict m header.csv --out p.csv", 3, &["no rows"]);
     bench.write("far.csv", "x1,x2\n1,2\n1e300,-1e300\n");
-    bench.fails("predict m far.csv --out p.csv", 3, &["far.csv", "row 2", "too far"]);
+    bench.fails("predict m far.csv --out p.csv", 3, &["far.csv", "line 3", "x1"]);
     bench.write("other.csv", "x1,x2,label\n1,2,cat\n");
     bench.fails("evaluate m other.csv --label label --json", 3, &["line 2", "'cat'"]);
     bench.fails("evaluate m test.csv --label nolabel", 3, &["'nolabel'"]);

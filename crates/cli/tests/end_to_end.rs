@@ -16,7 +16,7 @@ const FIT: &str = "fit train.csv --label label --model m.flow --steps 800 --seed
 fn a_table_becomes_a_model_that_predicts_evaluates_samples_and_explains_itself() {
     let bench = Bench::new();
     let summary = bench.ok(&format!("{FIT} --quiet"));
-    for part in ["1000", "10 labelled", "0: 5", "x1, x2", "train.steps", "round trip", "m.flow"] {
+    for part in ["1000", "10 labelled", "0: 5", "2 numeric", "train.steps", "round trip", "m.flow"] {
         assert!(summary.contains(part), "'{part}' is not in: {summary}");
     }
     assert!(bench.files().iter().all(|name| !name.ends_with(".tmp")), "{:?}", bench.files());
@@ -45,14 +45,20 @@ fn a_table_becomes_a_model_that_predicts_evaluates_samples_and_explains_itself()
     // Predict: one line for each row, in order, agreeing with evaluate.
     bench.ok("predict m.flow test.csv --out p.csv");
     let (predicted, truth) = (cells(&bench.read("p.csv")), cells(&bench.read("test.csv")));
-    assert_eq!(predicted[0], ["class", "p_0", "p_1", "log_p"]);
+    assert_eq!(
+        predicted[0],
+        ["class", "p_0", "p_1", "log_p_0", "log_p_1", "log_p", "boundary", "typicality"]
+    );
     assert_eq!(predicted.len(), truth.len());
     let mut right = 0;
     for (row, truth) in predicted[1..].iter().zip(&truth[1..]) {
         let number = |i: usize| row[i].parse::<f64>().unwrap();
         assert!((number(1) + number(2) - 1.0).abs() < 1e-9, "{row:?}");
         assert_eq!(row[0], if number(1) >= number(2) { "0" } else { "1" });
-        assert!(number(3).is_finite());
+        // log p(x) is the mean of log p(x | k) over equal priors, in log space
+        let joint = (number(3).exp() + number(4).exp()) / 2.0;
+        assert!((joint.ln() - number(5)).abs() < 1e-4, "{row:?}");
+        assert!(number(6) >= 0.0 && (0.0..=1.0).contains(&number(7)), "{row:?}");
         right += usize::from(row[0] == truth[2]);
     }
     assert_eq!(right as f64 / 2000.0, scores["accuracy"].as_f64().unwrap());

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Steps between the smallest and the largest of the stored quantiles.
-const QUANTILES: usize = 1000;
+const QUANTILES: usize = 200;
 
 /// The version of the file format this program writes.
 pub const FORMAT: u32 = 2;
@@ -172,7 +172,10 @@ impl Model {
     pub fn typicality(&self, log_marginal: &[f64]) -> Vec<f64> {
         let m = self.typical.len().max(1) as f64;
         let rank = |v: &f64| self.typical.partition_point(|q| q < v) as f64;
-        log_marginal.iter().map(|v| 2.0 * ((rank(v) + 0.5) / (m + 1.0)).min((m - rank(v) + 0.5) / (m + 1.0))).collect()
+        log_marginal
+            .iter()
+            .map(|v| 2.0 * ((rank(v) + 0.5) / (m + 1.0)).min((m - rank(v) + 0.5) / (m + 1.0)))
+            .collect()
     }
 
     /// Remembers what log p(x) training rows have.
@@ -298,8 +301,18 @@ impl Model {
         if let Some(extra) = file.tensors.keys().next() {
             return Err(bad(format!("tensor {extra} belongs to no part of the architecture")));
         }
-        let Header { preprocess, classes, columns, encoding, temperature, typical, decisions, provenance, history, .. } =
-            header;
+        let Header {
+            preprocess,
+            classes,
+            columns,
+            encoding,
+            temperature,
+            typical,
+            decisions,
+            provenance,
+            history,
+            ..
+        } = header;
         Ok(Self {
             gmm,
             preprocess,

@@ -93,3 +93,35 @@ fn probabilities_are_normalised_and_samples_belong_to_their_class() {
     let certificate = model.provenance().certificate.expect("every fit is certified");
     assert!(certificate.round_trip_f64 < 1e-9 && certificate.log_det < 1e-4, "{certificate:?}");
 }
+
+/// A model of rescaled columns is the same model: log p differs by the logarithm of the units, exactly.
+#[test]
+fn units_change_log_p_by_their_logarithm() {
+    let units = [1024.0, 0.0625]; // powers of two round nothing
+    let recipe = |data: &SemiSupervised| {
+        let mut config = flowgmm::Recipe::choose(data, 1).unwrap().config;
+        config.prepare = Prepare::PcaStandardised { dims: 2, whiten: 0.5 };
+        config.train.steps = 100;
+        config
+    };
+    let (one, other) = (moons([1.0; 2], [0.0; 2]), moons(units, [0.0; 2]));
+    let (a, b) = (fit(&recipe(&one), &one, 3).unwrap(), fit(&recipe(&other), &other, 3).unwrap());
+    let constant = units.iter().map(|u: &f64| u.ln()).sum::<f64>();
+    for (p, q) in a.score(one.x()).log_marginal.iter().zip(b.score(other.x()).log_marginal) {
+        assert!((p - q - constant).abs() < 1e-9 * (1.0 + p.abs()), "{p} {q}");
+    }
+    let typical = a.typicality(&a.score(one.x()).log_marginal);
+    let rare = typical.iter().filter(|p| **p < 0.1).count() as f64 / typical.len() as f64;
+    assert!((0.05..0.15).contains(&rare), "p-values of training rows are uniform: {rare}");
+    assert!(a.typicality(&[-1e9])[0] < 0.01);
+}
+
+#[test]
+fn calibration_lowers_the_loss_and_keeps_every_decision() {
+    let test = Toy::Moons.problem(1).test;
+    let before = semisup::Scores::from_log_probs(&scaled().score(test.x()).log_probs, test.y());
+    let model = scaled().clone().calibrated(test.x(), test.y());
+    let after = semisup::Scores::from_log_probs(&model.score(test.x()).log_probs, test.y());
+    assert!(model.temperature() > 0.0 && after.nll <= before.nll + 1e-12, "{} {}", before.nll, after.nll);
+    assert_eq!(before.confusion, after.confusion);
+}

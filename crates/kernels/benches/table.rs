@@ -89,7 +89,7 @@ struct Measured {
 /// Without a budget, one run.
 fn measure(budget: Option<Duration>, flops: f64, run: &mut dyn FnMut()) -> Measured {
     run(); // buffers, page faults
-    let repeats = (RUN / Timed::of(|| run()).wall).ceil().max(1.0) as usize;
+    let repeats = (RUN / Timed::of(&mut *run).wall).ceil().max(1.0) as usize;
     let (mut seconds, mut peaks, mut shares, mut cpu_shares) = (vec![], vec![], vec![], vec![]);
     let start = Instant::now();
     let mut before = Rates::of_peak();

@@ -143,17 +143,18 @@ impl Kernel for Forward<'_> {
                         sums[l] += a[at + l] * difference * difference;
                     }
                 }
-                let mut sums = sums; // another array: one indexed by a variable would live in memory from the start
+                // A copy: an array indexed by a variable lives in memory, and the loop above should not.
+                let mut total = sums;
                 for d in whole..dim {
                     let difference = z[d] - mu[d];
-                    sums[d - whole] += a[d] * difference * difference;
+                    total[d - whole] += a[d] * difference * difference;
                 }
                 for half in [8, 4, 2, 1] {
                     for l in 0..half {
-                        sums[l] += sums[l + half];
+                        total[l] += total[l + half];
                     }
                 }
-                *out = constants[c] - 0.5 * sums[0];
+                *out = constants[c] - 0.5 * total[0];
             }
         }
     }

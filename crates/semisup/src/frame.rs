@@ -38,8 +38,8 @@ pub enum Cells {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Texts {
     buffer: String,
-    ends: Vec<usize>,    // [n]
-    missing: Vec<bool>,  // [n]
+    ends: Vec<usize>,   // [n]
+    missing: Vec<bool>, // [n]
 }
 
 impl Texts {

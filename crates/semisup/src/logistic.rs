@@ -176,3 +176,61 @@ fn two_loops(pairs: &[(Array1<f64>, Array1<f64>, f64)], gradient: &Array1<f64>) 
     }
     r
 }
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+    use rand::Rng as _;
+
+    use super::*;
+
+    fn problem(n: usize) -> (Array2<f64>, Vec<usize>) {
+        let mut rng = crate::rng(4);
+        let y: Vec<usize> = (0..n).map(|i| i % 3).collect();
+        let centre = [[0., 0.], [3., 0.], [0., 3.]];
+        let x = Array2::from_shape_fn((n, 2), |(i, j)| centre[y[i]][j] + rng.random_range(-1.0..1.0));
+        (x, y)
+    }
+
+    fn one_hot(y: &[usize]) -> Array2<f64> {
+        Array2::from_shape_fn((y.len(), 3), |(i, k)| f64::from(y[i] == k))
+    }
+
+    #[test]
+    fn the_gradient_agrees_with_differences_and_vanishes_at_the_minimum() {
+        let (x, y) = problem(50);
+        let q = one_hot(&y);
+        let theta = Array1::from_shape_fn(9, |i| 0.1 * i as f64 - 0.4);
+        let (_, gradient) = objective(&theta, x.view(), q.view(), 0.7);
+        for i in 0..9 {
+            let moved = |h: f64| {
+                let mut theta = theta.clone();
+                theta[i] += h;
+                objective(&theta, x.view(), q.view(), 0.7).0
+            };
+            let numeric = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+            assert!((gradient[i] - numeric).abs() < 1e-6 * (1. + numeric.abs()), "{i}");
+        }
+        let best = minimise(theta, |theta| objective(theta, x.view(), q.view(), 0.7));
+        let (_, gradient) = objective(&best, x.view(), q.view(), 0.7);
+        assert!(gradient.iter().all(|g| g.abs() < 1e-3), "{gradient}");
+    }
+
+    #[test]
+    fn it_separates_what_lines_separate() {
+        let (x, y) = problem(90);
+        let model = Logistic::fit(x.view(), one_hot(&y).view(), 10.);
+        assert_eq!(arg_max(model.log_probs(x.view()).view()), y);
+        let sum = model.log_probs(array![[50., -80.]].view()).exp().sum();
+        assert!((sum - 1.).abs() < 1e-12);
+    }
+
+    #[test]
+    fn self_training_spreads_three_labels_over_three_clusters() {
+        let (x, y) = problem(300);
+        let known: Vec<Option<usize>> = y.iter().enumerate().map(|(i, &y)| (i < 3).then_some(y)).collect();
+        let (_, p) = self_training(x.view(), &known, 3, 1., 0.75);
+        let right = arg_max(p.view()).iter().zip(&y).filter(|(a, b)| a == b).count();
+        assert!(right > 285, "{right}");
+    }
+}

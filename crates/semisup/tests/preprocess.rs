@@ -84,7 +84,8 @@ proptest! {
     fn a_projection_forgets_only_what_it_must(dims in 1usize..5, whiten in 0f64..1., seed: u64) {
         let x = rows(60, 5, seed);
         let map = Preprocess::pca(x.view(), dims, whiten).unwrap();
-        prop_assert_eq!((map.dim_in(), map.dim_out(), map.log_det()), (5, dims, None));
+        prop_assert_eq!((map.dim_in(), map.dim_out()), (5, dims));
+        prop_assert!(map.is_projection() && map.log_density_gain(x.view()).is_some());
         let kept = map.apply(x.view());
         let back = map.invert(kept.view());
         prop_assert!((map.apply(back.view()) - &kept).iter().all(|d| d.abs() < 1e-10), "what is kept survives");
@@ -204,5 +205,67 @@ fn data_that_cannot_be_scaled_are_errors() {
     let none = Array2::zeros((0, 2));
     for x in [huge, tiny, none] {
         assert!(matches!(Preprocess::standardise(x.view()), Err(Error::Unscalable { .. })), "{x}");
+    }
+}
+
+/// A projection keeps a density: with p(x') standard normal, p(x) = p(x') e^gain sums to one over the plane.
+#[test]
+fn what_a_projection_drops_has_a_density() {
+    let x = rows(200, 2, 5);
+    let map = Preprocess::pca(x.view(), 1, 0.5).unwrap();
+    let (steps, width) = (600, 60.);
+    let centre = x.mean_axis(ndarray::Axis(0)).unwrap();
+    let cell = width / steps as f64;
+    let mut mass = 0.;
+    for i in 0..steps {
+        let at = |k: usize| (k as f64 + 0.5) * cell - width / 2.;
+        let points =
+            Array2::from_shape_fn((steps, 2), |(j, c)| centre[c] + if c == 0 { at(i) } else { at(j) });
+        let inner = map.apply(points.view());
+        let gains = map.log_density_gain(points.view()).unwrap();
+        mass += inner
+            .column(0)
+            .iter()
+            .zip(gains)
+            .map(|(z, gain)| (gain - 0.5 * z * z).exp() / std::f64::consts::TAU.sqrt())
+            .sum::<f64>()
+            * cell
+            * cell;
+    }
+    assert!((mass - 1.).abs() < 1e-3, "{mass}");
+    // Samples given x' have the variance that was dropped.
+    let inner = map.apply(x.view());
+    let drawn = map.invert_sampling(inner.view(), 1., &mut rng(3));
+    assert!((map.apply(drawn.view()) - &inner).iter().all(|d| d.abs() < 1e-9), "x' is kept");
+    let spread = |a: &Array2<f64>| (a - &map.invert(inner.view())).mapv(|d| d * d).sum();
+    let ratio = spread(&drawn) / spread(&x);
+    assert!((0.7..1.4).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn a_long_tailed_column_becomes_normal_and_comes_back() {
+    // Half zeros, half a lognormal tail.
+    let normal = rows(2000, 1, 9);
+    let value = |i: usize| if i % 2 == 0 { 0. } else { (normal[[i, 0]] / 2.).exp() };
+    let column: Vec<f64> = (0..2000).map(value).collect();
+    let map = semisup::Monotone::to_normal(column.iter().copied()).unwrap();
+    let u: Vec<f64> = column.iter().map(|&x| map.apply(x).0).collect();
+    let variance = mean(&u.iter().map(|v| v * v).collect::<Vec<_>>()) - mean(&u).powi(2);
+    assert!(mean(&u).abs() < 0.1 && (0.6..1.1).contains(&variance), "{} {variance}", mean(&u));
+    assert!(
+        (map.apply(0.).0 - semisup::normal_quantile(0.25)).abs() < 1e-3,
+        "zeros in the middle of their step"
+    );
+    for x in column.iter().copied().chain([-5., 100., 1e6]) {
+        let (u, log_slope) = map.apply(x);
+        assert!((map.invert(u) - x).abs() < 1e-9 * (1. + x.abs()), "{x}");
+        let h = 1e-7 * (1. + x.abs());
+        let numeric = (map.apply(x + h).0 - map.apply(x).0) / h;
+        assert!(x == 0. || (numeric.ln() - log_slope).abs() < 0.7, "{x}: a knot lies between, at most");
+    }
+    assert!(semisup::Monotone::to_normal([0., 1., 0., 1.]).is_none(), "two values have no shape");
+    // scipy.stats.norm.ppf
+    for (p, z) in [(0.5, 0.), (0.975, 1.959963984540054), (0.001, -3.090232306167813)] {
+        assert!((semisup::normal_quantile(p) - z).abs() < 1e-8, "{p}");
     }
 }

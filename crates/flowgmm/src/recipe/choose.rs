@@ -229,7 +229,8 @@ impl Scored {
         folds: &[Vec<usize>],
         learn: impl Fn(&[Option<usize>]) -> Array2<f64> + Sync,
     ) -> Self {
-        let mut scored = Self { log_p: Array1::zeros(sample.n_labelled), right: Array1::zeros(sample.n_labelled) };
+        let mut scored =
+            Self { log_p: Array1::zeros(sample.n_labelled), right: Array1::zeros(sample.n_labelled) };
         for fold in folds {
             let p = learn(&sample.visible(fold));
             for &row in fold {

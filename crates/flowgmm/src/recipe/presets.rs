@@ -40,8 +40,11 @@ impl FitConfig {
         let mut config = Self::original(data, if text { 100 } else { 15 });
         config.architecture.depth = if text { 7 } else { 10 };
         config.architecture.hidden = vec![if text { 1024 } else { 256 }; 2];
-        config.architecture.means =
-            if data.n_classes() == 2 { Means::Antipodal { distance: 7.5 } } else { Means::Random { r: 0.56 } };
+        config.architecture.means = if data.n_classes() == 2 {
+            Means::Antipodal { distance: 7.5 }
+        } else {
+            Means::Random { r: 0.56 }
+        };
         config.architecture.sigma = 1f64.exp().ln_1p();
         config.train.schedule.peak = if text { 3e-4 } else { 1e-3 };
         config.train.objective.labelled_term = Labelled::Conditional;

@@ -54,6 +54,9 @@ impl Layer {
     }
 }
 
+/// How many products a pass has, and the pass.
+type Pass = (f64, fn(&Layer));
+
 fn passes(kernel: KernelSize, names: [&'static str; 6]) -> Vec<Work> {
     let workspace = Workspace::default();
     let layer = PreActConv::new(CHANNELS, CHANNELS, kernel, &workspace);
@@ -67,7 +70,7 @@ fn passes(kernel: KernelSize, names: [&'static str; 6]) -> Vec<Work> {
         layer,
     });
     let product = 2.0 * (IMAGES.len() * CHANNELS * kernel.taps()) as f64;
-    let runs: [(f64, fn(&Layer)); 6] = [
+    let runs: [Pass; 6] = [
         (1.0, |l| drop(black_box(l.layer.conv().forward(&l.w, None, &l.x)))),
         (1.0, |l| drop(black_box(l.layer.conv().input_gradient(&l.w, &l.gy)))),
         (1.0, |l| drop(black_box(l.layer.conv().weight_gradient(&l.x, &l.gy)))),
@@ -75,7 +78,7 @@ fn passes(kernel: KernelSize, names: [&'static str; 6]) -> Vec<Work> {
         (1.0, |l| drop(black_box(l.layer.forward(l.params(), &l.x, Some(&l.gy))))),
         (2.0, |l| drop(black_box(l.layer.backward(l.params(), &l.x, &l.gy, Some(&l.gy))))),
     ];
-    let work = |(name, (products, run)): (&'static str, (f64, fn(&Layer)))| {
+    let work = |(name, (products, run)): (&'static str, Pass)| {
         let layer = Rc::clone(&layer);
         Work::new(name, SHAPE, products * product, move || run(&layer))
     };
