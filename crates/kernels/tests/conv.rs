@@ -211,9 +211,14 @@ fn case() -> impl Strategy<Value = Case> {
     )
 }
 
+/// `usual`, unless PROPTEST_CASES says otherwise, as it does for a run under valgrind.
+fn cases(usual: u32) -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(usual)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 96,
+        cases: cases(96),
         rng_seed: proptest::test_runner::RngSeed::Fixed(7),
         failure_persistence: None,
         ..ProptestConfig::default()

@@ -127,9 +127,14 @@ fn case() -> impl Strategy<Value = Case> {
         .prop_map(|(n, dim, hidden, depth, form, seed)| Case::new(n, dim, &hidden, depth, form, seed))
 }
 
+/// `usual`, unless PROPTEST_CASES says otherwise, as it does for a run under valgrind.
+fn cases(usual: u32) -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(usual)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 300, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..Default::default()
+        cases: cases(300), failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..Default::default()
     })]
     #[test]
     fn kernels_agree_with_the_reference(case in case()) {

@@ -13,7 +13,7 @@ mod lists;
 use std::collections::HashMap;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{DataType, Schema};
 use semisup::{Column, Frame};
 
 use crate::{Error, Options, Result, Warning, missing::MissingRules};
@@ -51,6 +51,15 @@ impl Layout {
     /// The columns to read, as positions in the file's schema.
     pub fn roots(&self) -> &[usize] {
         &self.roots
+    }
+
+    /// Values of a row, as far as the types tell.
+    pub fn width(&self, schema: &Schema) -> usize {
+        let of = |&root: &usize| match schema.field(root).data_type() {
+            DataType::FixedSizeList(_, d) => (*d).max(1) as usize,
+            _ => 1,
+        };
+        self.roots.iter().map(of).fold(0, usize::saturating_add)
     }
 
     /// The frame of a batch that has the columns of [`Layout::roots`].
@@ -122,8 +131,7 @@ fn find(name: &str, schema: &Schema, wanted: &[String]) -> Result<Vec<usize>> {
     };
     let missing: Vec<String> = wanted.iter().filter(|name| root(name).is_none()).cloned().collect();
     if !missing.is_empty() {
-        let names: Vec<String> =
-            schema.fields().iter().map(|field: &std::sync::Arc<Field>| field.name().clone()).collect();
+        let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
         return Err(Error::missing_columns(name, missing, &names));
     }
     let mut roots: Vec<usize> = wanted.iter().filter_map(root).collect();

@@ -99,7 +99,10 @@ impl InputFormat {
             "npy" => Ok(Self::Npy),
             "npz" => Ok(Self::Npz),
             "json" | "jsonl" | "ndjson" => foreign("JSON", "convert it to CSV or Parquet"),
-            _ => Ok(Self::Delimited(None)),
+            _ if head.contains(&0) && !head.starts_with(b"\xff\xfe") && !head.starts_with(b"\xfe\xff") => {
+                foreign("binary data of an unknown kind", "expected CSV, TSV, Parquet, Arrow, NPY or NPZ")
+            }
+            _ => Ok(Self::Delimited(None)), // UTF-16 too, whose own error says what to do
         }
     }
 }

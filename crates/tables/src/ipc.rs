@@ -57,7 +57,7 @@ pub(crate) fn open(
         }
     })?;
     let layout = Layout::new(name, &schema, options, warnings)?;
-    let rows = options.rows(schema.fields().len());
+    let rows = options.rows(layout.width(&schema));
     Ok(Batches { messages, schema, layout, dictionaries: HashMap::new(), current: None, rows })
 }
 

@@ -3,9 +3,12 @@
 mod check;
 mod thrift;
 
-use parquet::arrow::{
-    ProjectionMask,
-    arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder},
+use parquet::{
+    arrow::{
+        ProjectionMask,
+        arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder},
+    },
+    file::metadata::ParquetMetaData,
 };
 use semisup::Frame;
 
@@ -32,9 +35,17 @@ pub(crate) fn open(
     let layout = Layout::new(name, builder.schema(), options, warnings)?;
     let mask = ProjectionMask::roots(builder.parquet_schema(), layout.roots().iter().copied());
     check::pages(&file, name, builder.metadata(), &mask)?;
-    let rows = options.rows(builder.parquet_schema().num_columns());
+    let rows = options.rows(values_per_row(builder.metadata(), &mask));
     let reader = decode(name, FORMAT, || builder.with_projection(mask).with_batch_size(rows).build())?;
     Ok(Batches { name: name.into(), layout, reader })
+}
+
+/// Values of a row in the wanted columns, counting those in lists.
+fn values_per_row(metadata: &ParquetMetaData, mask: &ProjectionMask) -> usize {
+    let Some(group) = metadata.row_groups().first() else { return 1 };
+    let wanted = group.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf));
+    let values = wanted.map(|(_, chunk)| chunk.num_values().max(0) as usize).fold(0, usize::saturating_add);
+    values / group.num_rows().max(1) as usize
 }
 
 impl Iterator for Batches {

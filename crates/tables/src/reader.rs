@@ -29,7 +29,7 @@ pub fn open(source: impl Into<Source>, options: &Options) -> Result<Reader> {
     let mut shown = format;
     let batches: Box<dyn Iterator<Item = Result<Frame>> + Send> = match format {
         InputFormat::Delimited(delimiter) => {
-            let delimiter = delimiter.unwrap_or_else(|| sniff::delimiter(&input.head, input.is_all_head()));
+            let delimiter = delimiter.unwrap_or_else(|| sniff::delimiter(&input.head, input.extent()));
             shown = InputFormat::Delimited(Some(delimiter));
             let (batches, warning) = Delimited::open(input.into_stream(), &name, delimiter, options)?;
             warnings.extend(warning);

@@ -8,17 +8,25 @@ use crate::Delimiter;
 /// Rows below the first that are looked at.
 const ROWS: usize = 20;
 
-/// The delimiter of a text that starts with `head` (and ends with it, if `all`); the rule is that of
-/// [`crate::InputFormat::Delimited`].
-pub(crate) fn delimiter(head: &[u8], all: bool) -> Delimiter {
-    let widths = Delimiter::ALL.map(|delimiter| (delimiter, widths(head, all, delimiter)));
+/// How much of a text its first bytes are.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Extent {
+    /// All of it.
+    Whole,
+    /// The last row may go on.
+    Cut,
+}
+
+/// The delimiter of a text by its first bytes; the rule is that of [`crate::InputFormat::Delimited`].
+pub(crate) fn delimiter(head: &[u8], extent: Extent) -> Delimiter {
+    let widths = Delimiter::ALL.map(|delimiter| (delimiter, widths(head, extent, delimiter)));
     let steady = widths.iter().find(|(_, w)| w.first() >= Some(&2) && w.iter().all(|n| n == &w[0]));
     let widest = widths.iter().rev().max_by_key(|(_, w)| w.first()); // the first of equals, seen from the back
     steady.or(widest).map_or(Delimiter::Comma, |(delimiter, _)| *delimiter)
 }
 
 /// Cells of each of the first rows.
-fn widths(head: &[u8], all: bool, delimiter: Delimiter) -> Vec<usize> {
+fn widths(head: &[u8], extent: Extent, delimiter: Delimiter) -> Vec<usize> {
     let mut reader = ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
@@ -27,7 +35,7 @@ fn widths(head: &[u8], all: bool, delimiter: Delimiter) -> Vec<usize> {
         .from_reader(head);
     let (mut widths, mut record) = (Vec::new(), ByteRecord::new());
     while widths.len() <= ROWS && reader.read_byte_record(&mut record).unwrap_or(false) {
-        let cut = !all && reader.is_done();
+        let cut = extent == Extent::Cut && reader.position().byte() >= head.len() as u64;
         let blank = record.len() == 1 && record[0].trim_ascii().is_empty();
         if !cut && !blank {
             widths.push(record.len());
@@ -60,7 +68,7 @@ mod tests {
 
     #[test]
     fn the_delimiter_is_the_steady_one() {
-        let sniff = |text: &str| delimiter(text.as_bytes(), true);
+        let sniff = |text: &str| delimiter(text.as_bytes(), Extent::Whole);
         assert_eq!(sniff("a,b\n1,2\n"), Delimiter::Comma);
         assert_eq!(sniff("a;b;c\n1,5;2,5;3\n"), Delimiter::Semicolon, "decimal commas");
         assert_eq!(sniff("text\tlabel\nwell, yes\tx\nno; never\ty\n"), Delimiter::Tab);
@@ -74,7 +82,15 @@ mod tests {
         );
         assert_eq!(sniff("single\n1\n2\n"), Delimiter::Comma);
         assert_eq!(sniff(""), Delimiter::Comma);
-        assert_eq!(delimiter(b"a;b\n1;2\n3", false), Delimiter::Semicolon, "the last row is cut");
+        let cut = b"id	name, first, last	n
+1	a	2
+3";
+        assert_eq!(delimiter(cut, Extent::Cut), Delimiter::Tab, "the last row is cut");
+        assert_eq!(
+            delimiter(cut, Extent::Whole),
+            Delimiter::Comma,
+            "no delimiter is steady, and comma comes first"
+        );
     }
 
     #[test]

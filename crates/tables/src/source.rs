@@ -8,7 +8,7 @@ use std::{
 
 use flate2::read::MultiGzDecoder;
 
-use crate::{Error, InputFormat, Result, shared::Shared};
+use crate::{Error, InputFormat, Result, shared::Shared, sniff::Extent};
 
 /// A table before it is opened.
 pub enum Source {
@@ -87,9 +87,9 @@ impl Input {
         if input.head.starts_with(b"\x1f\x8b") { input.unzip() } else { Ok(input) }
     }
 
-    /// Whether [`Input::head`] is all there is.
-    pub fn is_all_head(&self) -> bool {
-        self.head.len() < HEAD
+    /// How much of everything [`Input::head`] is.
+    pub fn extent(&self) -> Extent {
+        if self.head.len() < HEAD { Extent::Whole } else { Extent::Cut }
     }
 
     /// Everything from the start, once.

@@ -68,6 +68,7 @@ fn files_of_another_kind_are_named() {
         |bytes: &[u8], parts: &[&str]| assert_says(read(bytes, &Options::default()).unwrap_err(), parts);
     says(b"\x28\xb5\x2f\xfd....", &["f is packed with zstd", "gzip"]);
     says(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", &["a spreadsheet", "CSV"]);
+    says(b"\0\0\x08\x01\0\0\x27\x10\x07\x02", &["binary data of an unknown kind", "Parquet"]);
     says(b"FEA1....", &["Feather version 1"]);
     let mut xlsx = zip::ZipWriter::new(Cursor::new(Vec::new()));
     xlsx.start_file("xl/workbook.xml", stored()).unwrap();

@@ -42,9 +42,13 @@ impl Lists<'_> {
         let damaged = |error: arrow_schema::ArrowError| Error::damaged(self.file, "lists", error);
         let values = arrow_cast::cast(&values, &DataType::Float64).map_err(damaged)?;
         let values = values.as_primitive::<Float64Type>();
-        let lengths =
-            (0..array.len()).filter(|&row| array.is_valid(row)).map(|row| ranges[row + 1] - ranges[row]);
-        let d = match known.or(lengths.into_iter().next()) {
+        let fixed = match array.data_type() {
+            DataType::FixedSizeList(_, d) => Some(*d as usize),
+            _ => None,
+        };
+        let first =
+            || (0..array.len()).find(|&row| array.is_valid(row)).map(|row| ranges[row + 1] - ranges[row]);
+        let d = match known.or(fixed).or_else(first) {
             Some(d) if d > 0 => d,
             _ => return Err(self.empty(array.data_type())),
         };
