@@ -125,6 +125,9 @@ impl From<flowgmm::Error> for Failure {
 pub fn conclude(run: impl FnOnce() -> Result<()>) -> ExitCode {
     // Read from the hook: it knows the place, and runs on whichever thread panicked.
     panic::set_hook(Box::new(|info| {
+        if flowgmm_tables::is_decoding() {
+            return; // a damaged file upset its decoder; the reader turns that into an error
+        }
         let text = info.payload_as_str().unwrap_or("panic");
         let place = info.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
         say(&Failure::Internal(format!("{text}{place}")));

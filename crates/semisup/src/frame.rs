@@ -248,7 +248,13 @@ pub fn read_number(text: &str) -> Option<f64> {
 
 /// The shortest text that reads back as this number; whole numbers without a point.
 pub fn number_text(value: f64) -> String {
-    if value == value.trunc() && value.abs() < 1e15 { format!("{value:.0}") } else { format!("{value:?}") }
+    if value == 0.0 {
+        "0".into() // and not -0
+    } else if value == value.trunc() && value.abs() < 1e15 {
+        format!("{value:.0}")
+    } else {
+        format!("{value:?}")
+    }
 }
 
 fn canonical(text: &str) -> std::borrow::Cow<'_, str> {

@@ -78,7 +78,7 @@ fn text_formats_look_as_other_programs_expect() {
     let batch = frame(vec![1.0, f64::NAN, 1e-7], &[Some("x"), Some("q\"\n"), None]);
     assert_eq!(
         written(OutputFormat::Csv, std::slice::from_ref(&batch)),
-        "class,\"p, \"\"q\"\"\"\nx,1.0\n\"q\"\"\n\",\n,1e-7\n"
+        "class,\"p, \"\"q\"\"\"\nx,1\n\"q\"\"\n\",\n,1e-7\n"
     );
     let lines = written(OutputFormat::JsonLines, &[batch.clone(), batch.clone()]);
     assert_eq!(lines.lines().count(), 6);
