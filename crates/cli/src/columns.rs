@@ -1,6 +1,6 @@
 //! What the user says about columns, and what the program found out about them.
 
-use semisup::{Frame, KindName, Schema};
+use semisup::{Frame, Kind, KindName, Schema};
 
 use crate::{exit::Result, input::warn, text};
 
@@ -35,6 +35,12 @@ impl Declared {
             .flat_map(|(names, kind)| names.iter().map(move |name| (name.clone(), kind)))
             .collect();
         let schema = Schema::infer(frame, Some(label), &declared)?;
+        for column in schema.columns().iter().filter(|column| column.kind == Kind::Text) {
+            let name = &column.name;
+            warn(&format!(
+                "column '{name}': it holds text and is not used; embed it with --text {name} --encoder DIR"
+            ));
+        }
         for (column, warning) in schema.warnings() {
             warn(&format!("column '{column}': {}", warning.message));
         }

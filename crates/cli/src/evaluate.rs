@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::{
     OnDevice, Threads,
     exit::Result,
-    input::{self, Guesses, Reading},
+    input::{self, Coder, Guesses, Reading},
     output, text,
 };
 
@@ -55,8 +55,8 @@ pub fn labelled(
     label: &str,
     reading: &Reading,
 ) -> Result<LabelledRows> {
-    let encoding = input::encoding(model, model_path)?;
-    let mut all = LabelledRows { x: Array2::zeros((0, encoding.dim())), y: Vec::new(), skipped: 0 };
+    let mut coder = Coder::new(model, model_path, reading)?;
+    let mut all = LabelledRows { x: Array2::zeros((0, coder.dim())), y: Vec::new(), skipped: 0 };
     let mut guesses = Guesses::default();
     let reader = reading.open(path, &[label])?;
     let name = reader.name().to_string();
@@ -66,7 +66,7 @@ pub fn labelled(
         let known: Vec<usize> = (0..batch.n()).filter(|&row| y[row].is_some()).collect();
         all.skipped += batch.n() - known.len();
         let batch = batch.select(&known);
-        let encoded = encoding.encode(&batch)?;
+        let encoded = coder.encode(&batch)?;
         input::score(model, encoded.x.view(), &batch)?;
         guesses.add(&encoded);
         all.x.append(Axis(0), encoded.x.view()).expect("as many columns");

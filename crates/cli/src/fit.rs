@@ -7,7 +7,9 @@ use std::{
 };
 
 use clap::{ArgMatches, ValueEnum};
-use flowgmm::{Checkpoints, DeviceName, Engine, FitConfig, Fitter, Model, Recipe, Resume, tensor::Place};
+use flowgmm::{
+    Checkpoints, DeviceName, Engine, FitConfig, Fitter, Model, Recipe, Resume, TextColumn, tensor::Place,
+};
 use semisup::{Classifier, Encoding, Labels, Schema, Scores, SemiSupervised, metrics};
 use serde_json::{Value, json};
 
@@ -45,6 +47,9 @@ pub struct Args {
     reading: Reading,
     #[command(flatten)]
     declared: Declared,
+    /// Column of running text, to be embedded by --encoder
+    #[arg(long, value_name = "COLUMN")]
+    text: Vec<String>,
     /// Where settings come from
     #[arg(long, value_name = "NAME", default_value = "auto", env = "FLOWGMM_PRESET")]
     preset: Preset,
@@ -107,22 +112,22 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<()> {
         check_writable(model)?;
     }
     configure_threads(args.threads.among(args.config.as_deref()))?;
+    interrupt::listen()?;
     let table = TrainingTable::read(args)?;
     if args.print_schema {
         return output::print(&columns::table(&table.schema));
     }
-    let TrainingTable { data, schema, encoding } = table;
+    let TrainingTable { data, schema, encoding, texts } = table;
     let recipe = args.preset.recipe(&data, args.seed.unwrap_or(0))?;
     let settings = gather(args, &recipe, matches)?;
     let Some(path) = args.model.as_ref().filter(|_| !args.print_config) else {
         return output::print(&settings.to_toml());
     };
-    interrupt::listen()?;
     let place = Place::on(&settings.device)?;
     let began = Instant::now();
     let model = train(args, &settings, &data, &place)?;
     check_finite(&model, &data)?;
-    let model = model.with_encoding(encoding).with_decisions(recipe.decisions);
+    let model = model.with_encoding(encoding).with_texts(texts).with_decisions(recipe.decisions);
     model.save(path)?;
     let test = args.test.as_ref().map(|test| tested(args, &model, path, test)).transpose()?;
     let (data, schema, settings) = (&data, &schema, &settings);
@@ -157,6 +162,7 @@ struct TrainingTable {
     data: SemiSupervised,
     schema: Schema,
     encoding: Encoding,
+    texts: Vec<TextColumn>,
 }
 
 impl TrainingTable {
@@ -172,11 +178,17 @@ impl TrainingTable {
             }
         }
         y.resize(frame.n(), None); // whatever labels those files have are not looked at
+        let mut texts = Vec::new();
+        if !args.text.is_empty() {
+            let embedded = args.reading.embedding.open(&args.text)?;
+            frame = embedded.embed(&frame, &mut Display::new(args.quiet))?;
+            texts = embedded.remembered();
+        }
         let schema = args.declared.schema(&frame, label)?;
         let encoding = Encoding::learn(&schema, &frame)?;
         let x = encoding.encode(&frame)?.x;
         let data = SemiSupervised::new(x, y, classes, encoding.feature_names())?;
-        Ok(Self { data, schema, encoding })
+        Ok(Self { data, schema, encoding, texts })
     }
 }
 

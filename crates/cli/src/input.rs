@@ -6,7 +6,11 @@ use flowgmm::{Model, tensor::Place};
 use flowgmm_tables::{Header, Options, Reader};
 use semisup::{Encoded, Encoding, Frame, ndarray::ArrayView2};
 
-use crate::exit::{Failure, Result};
+use crate::{
+    exit::{Failure, Result},
+    progress::Display,
+    texts::{Embedding, Texts},
+};
 
 /// How files of rows are read.
 #[derive(clap::Args)]
@@ -20,6 +24,8 @@ pub struct Reading {
     /// Of an NPZ file, read only the arrays whose names end so, as in x_train and y_train
     #[arg(long, value_name = "SUFFIX")]
     suffix: Option<String>,
+    #[command(flatten)]
+    pub embedding: Embedding,
 }
 
 impl Reading {
@@ -60,6 +66,35 @@ pub fn model(path: &Path, place: &Place) -> Result<Model> {
 }
 
 /// How a model's table becomes numbers.
+pub struct Coder<'a> {
+    encoding: &'a Encoding,
+    texts: Option<Texts>,
+    display: Display,
+}
+
+impl<'a> Coder<'a> {
+    /// For a model from the file `path`.
+    pub fn new(model: &'a Model, path: &Path, reading: &Reading) -> Result<Self> {
+        let encoding = encoding(model, path)?;
+        let texts = reading.embedding.again(model.texts(), path)?;
+        Ok(Self { encoding, texts, display: Display::new(false) })
+    }
+
+    /// The rows as numbers.
+    pub fn encode(&mut self, frame: &Frame) -> Result<Encoded> {
+        match &self.texts {
+            None => Ok(self.encoding.encode(frame)?),
+            Some(texts) => Ok(self.encoding.encode(&texts.embed(frame, &mut self.display)?)?),
+        }
+    }
+
+    /// Columns of the matrix.
+    pub fn dim(&self) -> usize {
+        self.encoding.dim()
+    }
+}
+
+/// How a model's table becomes numbers, once its texts are embedded.
 pub fn encoding<'a>(model: &'a Model, path: &Path) -> Result<&'a Encoding> {
     model.encoding().ok_or_else(|| {
         let path = path.display();

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::{
     OnDevice, Threads,
     exit::Result,
-    input::{self, Reading},
+    input::{self, Coder, Reading},
     output, text,
 };
 
@@ -62,8 +62,8 @@ struct Certificates {
 }
 
 fn on_data(model: &Model, args: &Args, path: &std::path::Path) -> Result<Certificate> {
-    let encoding = input::encoding(model, &args.model)?;
-    let x: Array2<f64> = encoding.encode(&args.reading.all(path, &[])?)?.x;
+    let mut coder = Coder::new(model, &args.model, &args.reading)?;
+    let x: Array2<f64> = coder.encode(&args.reading.all(path, &[])?)?.x;
     let n = x.nrows().min(DATA_ROWS);
     let rows: Vec<usize> = (0..n).map(|i| i * x.nrows() / n).collect();
     Ok(certify(model.gmm(), model.preprocess().apply(x.select(Axis(0), &rows).view()).view()))
@@ -74,6 +74,7 @@ fn card(model: &Model, certificates: &Certificates) -> Value {
     json!({
         "classes": model.classes(),
         "columns": model.columns(),
+        "texts": model.texts(),
         "encoding": model.encoding(),
         "likelihood": likelihood(model),
         "temperature": model.temperature(),

@@ -21,6 +21,7 @@ mod progress;
 mod sample;
 mod settings;
 mod text;
+mod texts;
 
 use std::{num::NonZeroUsize, process::ExitCode};
 
@@ -46,7 +47,7 @@ enum Command {
     /// Fit the toy problems of the paper and handwritten digits, and write a report with pictures
     Demo(demo::Args),
     /// Learn a model from a table in which some rows carry a label
-    Fit(fit::Args),
+    Fit(Box<fit::Args>),
     /// Give each row of a table a class, class probabilities, a log-likelihood and how typical it is
     Predict(predict::Args),
     /// Compare a model's predictions with known labels

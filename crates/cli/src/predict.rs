@@ -11,7 +11,7 @@ use semisup::{Cells, Classifier, Column, Frame, metrics::arg_max, ndarray::Array
 use crate::{
     OnDevice, Threads,
     exit::Result,
-    input::{self, Guesses, Reading},
+    input::{self, Coder, Guesses, Reading},
     output::TableOutput,
 };
 
@@ -38,14 +38,14 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<()> {
     args.threads.configure()?;
     let model = input::model(&args.model, &args.device.place()?)?;
-    let encoding = input::encoding(&model, &args.model)?;
+    let mut coder = Coder::new(&model, &args.model, &args.reading)?;
     let reader = args.reading.open(&args.file, &[])?;
     let name = reader.name().to_string();
     let mut guesses = Guesses::default();
     let mut out: Option<TableOutput> = None;
     for batch in reader {
         let batch = batch?;
-        let encoded = encoding.encode(&batch)?;
+        let encoded = coder.encode(&batch)?;
         let scores = input::score(&model, encoded.x.view(), &batch)?;
         guesses.add(&encoded);
         let rows = predictions(&model, encoded.x.view(), scores, &batch)?;

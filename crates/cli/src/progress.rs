@@ -46,6 +46,26 @@ impl Display {
     }
 }
 
+impl Display {
+    /// `done` of `total` things of a kind.
+    pub fn count(&mut self, what: &str, done: usize, total: usize) {
+        match self {
+            Self::Quiet => {}
+            Self::Lines { last } if last.elapsed() >= PAUSE => {
+                write_line(&format!("{what}: {done} of {total}"));
+                *last = Instant::now();
+            }
+            Self::Lines { .. } => {}
+            Self::Bar(bar) if done >= total => bar.finish_and_clear(),
+            Self::Bar(bar) => {
+                bar.set_length(total as u64);
+                bar.set_prefix(what.to_string());
+                bar.set_position(done as u64);
+            }
+        }
+    }
+}
+
 /// Watches one fit, and stops it on Ctrl-C.
 pub struct FitProgress {
     display: Display,

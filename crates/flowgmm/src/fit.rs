@@ -172,6 +172,7 @@ impl<'a> Fitter<'a> {
             classes: self.data.classes().to_vec(),
             columns: self.data.columns().to_vec(),
             encoding: None,
+            texts: Vec::new(),
             temperature: 1.0,
             typical: Vec::new(),
             decisions: Vec::new(),

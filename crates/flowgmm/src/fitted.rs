@@ -45,6 +45,20 @@ pub struct Provenance {
     pub certificate: Option<crate::Certificate>,
 }
 
+/// A column of text that was embedded before the table was encoded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TextColumn {
+    /// The user's column; its embedding is in columns `<column>_0` and so on.
+    pub column: String,
+    /// Numbers of an embedding.
+    pub dim: usize,
+    /// Tokens of a text that are read.
+    pub max_tokens: usize,
+    /// What identifies the encoder: a digest of its files and settings.
+    pub encoder: String,
+}
+
 /// Everything of a model file but its tensors.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Header {
@@ -55,6 +69,8 @@ struct Header {
     columns: Vec<String>,
     /// How the user's table becomes the columns; absent if the model was fitted to a matrix.
     encoding: Option<Encoding>,
+    #[serde(default)]
+    texts: Vec<TextColumn>,
     temperature: f64,
     typical: Vec<f64>,
     decisions: Vec<Decision>,
@@ -70,6 +86,7 @@ pub struct Model {
     pub(crate) classes: Vec<String>,
     pub(crate) columns: Vec<String>,
     pub(crate) encoding: Option<Encoding>,
+    pub(crate) texts: Vec<TextColumn>,
     /// What the logarithms of posteriors are divided by.
     pub(crate) temperature: f64,
     /// Quantiles of log p(x) over training rows, evenly spaced from the smallest to the largest.
@@ -134,6 +151,17 @@ impl Model {
     pub fn with_encoding(mut self, encoding: Encoding) -> Self {
         assert_eq!(encoding.feature_names(), self.columns, "the encoding of the training rows");
         self.encoding = Some(encoding);
+        self
+    }
+
+    /// The columns of text that must be embedded before the table is encoded.
+    pub fn texts(&self) -> &[TextColumn] {
+        &self.texts
+    }
+
+    /// The same model, for tables with these columns of text.
+    pub fn with_texts(mut self, texts: Vec<TextColumn>) -> Self {
+        self.texts = texts;
         self
     }
 
@@ -241,6 +269,7 @@ impl Model {
             classes: self.classes.clone(),
             columns: self.columns.clone(),
             encoding: self.encoding.clone(),
+            texts: self.texts.clone(),
             temperature: self.temperature,
             typical: self.typical.clone(),
             decisions: self.decisions.clone(),
@@ -306,6 +335,7 @@ impl Model {
             classes,
             columns,
             encoding,
+            texts,
             temperature,
             typical,
             decisions,
@@ -319,6 +349,7 @@ impl Model {
             classes,
             columns,
             encoding,
+            texts,
             temperature,
             typical,
             decisions,

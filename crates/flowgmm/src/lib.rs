@@ -37,7 +37,7 @@ pub use device::DeviceName;
 pub use em::{Em, MixtureStep, estimate};
 pub use error::{Error, Result};
 pub use fit::{FitObserver, Fitter, FlowGmmLearner, Stage, fit};
-pub use fitted::{FORMAT, Model, Provenance, Scores};
+pub use fitted::{FORMAT, Model, Provenance, Scores, TextColumn};
 pub use flow::{Engine, Flow, FlowSpec};
 pub use flowgmm_kernels::instruction_set;
 pub use means::{Means, centroids};

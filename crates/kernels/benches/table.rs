@@ -4,8 +4,9 @@
 //! multiply-add loop, and its shares are measured against these. All numbers are medians over the runs. The matrix
 //! product is measured the same way, and its own share converts one column to the other.
 //!
-//! Shares are of wall time, and once more of CPU time: other programs stretch the first and not the second, threads
-//! that wait for each other are seen by the first and not the second. On a quiet machine they agree.
+//! Times and rates are by the clock on the wall, shares once by that and once by the CPU time of all threads: other
+//! programs stretch the first and not the second, threads that sleep are seen by the first and not the second. On
+//! a quiet machine they agree; on a busy one believe the second.
 //!
 //! `cargo bench -p flowgmm-kernels --bench table -- chain` for the kernels whose name contains "chain";
 //! `RAYON_NUM_THREADS=1` for one thread.
@@ -43,33 +44,33 @@ fn main() {
     );
     println!();
     println!(
-        "{:<54} | {:>8} | {:>7} | {:>6} | {:>7} | {:>11} | {:>5}",
-        "kernel", "ms", "GFLOP/s", "of FMA", "of GEMM", "of FMA, CPU", "GB/s"
+        "{:<54} | {:>8} | {:>7} | {:>6} | {:>6} | {:>7} | {:>5}",
+        "kernel", "ms", "GFLOP/s", "of FMA", "by CPU", "of GEMM", "GB/s"
     );
     for recipe in workloads::recipes() {
         for mut work in recipe() {
             let name = work.name();
             if wanted.is_empty() || wanted.iter().any(|part| name.contains(part.as_str())) {
                 let measured = measure(budget, work.flops, &mut work.run);
-                print_row(&work, &measured, gemm.share);
+                print_row(&work, &measured, &gemm);
             }
         }
     }
 }
 
-fn print_row(work: &Work, measured: &Measured, gemm_share: f64) {
+fn print_row(work: &Work, measured: &Measured, gemm: &Measured) {
     let Measured { seconds, share, cpu_share, .. } = *measured;
     let percent = |part: f64| if work.flops > 0.0 { format!("{:.1}%", 100.0 * part) } else { String::new() };
     let rate =
         |amount: f64| if amount > 0.0 { format!("{:.1}", amount / seconds / 1e9) } else { String::new() };
     println!(
-        "{:<54} | {:8.3} | {:>7} | {:>6} | {:>7} | {:>11} | {:>5}",
+        "{:<54} | {:8.3} | {:>7} | {:>6} | {:>6} | {:>7} | {:>5}",
         work.name(),
         1e3 * seconds,
         rate(work.flops),
         percent(share),
-        percent(share / gemm_share),
         percent(cpu_share),
+        percent(cpu_share / gemm.cpu_share),
         rate(work.bytes.unwrap_or(0.0)),
     );
 }

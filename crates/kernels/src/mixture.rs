@@ -137,24 +137,23 @@ impl Kernel for Forward<'_> {
                 // Sixteen running sums: one vector register, added up by halves at the end.
                 let mut sums = [0.0f32; 16];
                 let whole = dim - dim % 16;
-                for at in (0..whole).step_by(16) {
+                let lanes = z.chunks_exact(16).zip(mu.chunks_exact(16)).zip(a.chunks_exact(16));
+                for ((z, mu), a) in lanes {
                     for l in 0..16 {
-                        let difference = z[at + l] - mu[at + l];
-                        sums[l] += a[at + l] * difference * difference;
+                        let difference = z[l] - mu[l];
+                        sums[l] += a[l] * difference * difference;
                     }
                 }
-                // A copy: an array indexed by a variable lives in memory, and the loop above should not.
-                let mut total = sums;
                 for d in whole..dim {
                     let difference = z[d] - mu[d];
-                    total[d - whole] += a[d] * difference * difference;
+                    sums[d - whole] += a[d] * difference * difference;
                 }
                 for half in [8, 4, 2, 1] {
                     for l in 0..half {
-                        total[l] += total[l + half];
+                        sums[l] += sums[l + half];
                     }
                 }
-                *out = constants[c] - 0.5 * total[0];
+                *out = constants[c] - 0.5 * sums[0];
             }
         }
     }
