@@ -362,6 +362,7 @@ impl Outcome<'_> {
         }
         let decisions = self.model.decisions();
         facts.extend(decisions.iter().map(|d| (d.what.as_str(), format!("{} ({})", d.choice, d.why))));
+        facts.push(("temperature", format!("{:.3}", self.model.temperature())));
         facts.push(("labelled accuracy", text::percent(self.labelled_accuracy())));
         if let Some(certificate) = &provenance.certificate {
             facts.push(("round trip", text::certificate(certificate)));

@@ -108,6 +108,7 @@ impl FitObserver for FitProgress {
         self.stage = match stage {
             Stage::Start { start, starts, fold } => format!("start {start}/{starts}.{fold}"),
             Stage::Main => "training".into(),
+            Stage::Calibration { fold, folds } => format!("calibr. {fold}/{folds}"),
         };
         (self.steps, self.stage_began, self.first_step) = (steps, Instant::now(), None);
         self.latest = None;

@@ -139,6 +139,16 @@ pub struct MultiStart {
     pub folds: usize,
 }
 
+/// Calibration by cross-validation: short runs without a fold of the labels say how sure a model may be.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Calibration {
+    /// Folds of the labelled rows.
+    pub folds: usize,
+    /// Length of a short run as a fraction of the full one.
+    pub fraction: f64,
+}
+
 /// Everything that decides a fit, but the data and the seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -153,6 +163,8 @@ pub struct FitConfig {
     pub guides: Vec<Guide>,
     /// Starts.
     pub multi_start: MultiStart,
+    /// Calibration of the probabilities.
+    pub calibration: Option<Calibration>,
     /// Training.
     pub train: TrainConfig,
 }
@@ -266,6 +278,10 @@ impl FitConfig {
         rules.push(("multi_start.starts", (1..=1000).contains(&starts), "between 1 and 1000"));
         rules.push(("multi_start.fraction", positive(fraction) && fraction <= 1.0, "above 0, at most 1"));
         rules.push(("multi_start.folds", starts == 1 || folds >= 2, "at least 2"));
+        if let Some(Calibration { folds, fraction }) = self.calibration {
+            rules.push(("calibration.folds", folds >= 2, "at least 2"));
+            rules.push(("calibration.fraction", positive(fraction) && fraction <= 1.0, "above 0, at most 1"));
+        }
         match rules.into_iter().find(|(_, holds, _)| !holds) {
             None => Ok(()),
             Some((what, _, wanted)) => Err(Error::Config(format!("{what} must be {wanted}"))),

@@ -13,7 +13,7 @@ use crate::{
     Error, Result,
     certificate::certify,
     checkpoint::{Checkpoints, Fingerprint, Progress, Saved},
-    config::{FitConfig, MultiStart},
+    config::{Calibration, FitConfig, MultiStart},
     fitted::{Model, Provenance},
     flow::{Engine, Flow},
     mixture::{Covariance, Mixture, MixtureSpec, MixtureValues},
@@ -39,6 +39,13 @@ pub enum Stage {
     },
     /// The run that is kept.
     Main,
+    /// A short run without some labels, to see how sure the model may be.
+    Calibration {
+        /// Which fold, from 1.
+        fold: usize,
+        /// Of how many.
+        folds: usize,
+    },
 }
 
 /// Watches a fit.
@@ -166,6 +173,7 @@ impl<'a> Fitter<'a> {
         if let Some(checkpoints) = &self.checkpoints {
             checkpoints.write(&progress, &state)?;
         }
+        let temperature = self.calibrate(&problem, observer)?;
         let mut model = Model {
             gmm,
             preprocess: problem.preprocess,
@@ -173,7 +181,7 @@ impl<'a> Fitter<'a> {
             columns: self.data.columns().to_vec(),
             encoding: None,
             texts: Vec::new(),
-            temperature: 1.0,
+            temperature,
             typical: Vec::new(),
             decisions: Vec::new(),
             provenance,
@@ -236,6 +244,41 @@ impl<'a> Fitter<'a> {
             scores.iter().sum::<f64>() / folds.len().max(1) as f64
         };
         Ok((0..starts).fold(0, |best, start| if mean(start) > mean(best) { start } else { best }))
+    }
+
+    /// The temperature at which short runs without a fold give that fold's labels the most probability.
+    fn calibrate(&mut self, problem: &Prepared, observer: &mut dyn FitObserver) -> Result<f64> {
+        let y = problem.y_labelled();
+        let fewest = self.data.class_counts().into_iter().min().unwrap_or(0);
+        let Some(Calibration { folds, fraction }) = self.config.calibration.filter(|_| fewest >= 2) else {
+            return Ok(1.0);
+        };
+        let mut short = self.config.train.clone();
+        short.steps = ((short.steps as f64 * fraction) as usize).max(1);
+        let folds =
+            split::folds(&y, folds.min(fewest), &mut stream(self.seed, Purpose::Folds, u64::MAX >> 16));
+        // The finished run is in the checkpoint already; these are quick to do again.
+        let checkpoints = self.checkpoints.take();
+        let (mut log_joint, mut truth) = (Array2::zeros((0, self.data.n_classes())), Vec::new());
+        for (fold, held) in folds.iter().enumerate() {
+            observer.stage(&Stage::Calibration { fold: fold + 1, folds: folds.len() }, short.steps);
+            let state = TrainState::new(self.fresh(problem, Some(held), self.seed)?, &short);
+            let rows = problem.rows(Some(held));
+            match self.train(&short, &rows, self.seed, state, &Progress::default(), observer) {
+                Ok(state) => {
+                    let joint = problem.joint_of(&state.averaged(), held);
+                    if joint.iter().all(|v| v.is_finite()) {
+                        log_joint.append(Axis(0), joint.view()).expect("as many classes");
+                        truth.extend(held.iter().map(|&at| y[at]));
+                    }
+                }
+                Err(Error::Diverged { .. }) => {}
+                Err(other) => return Err(other),
+            }
+        }
+        self.checkpoints = checkpoints;
+        // Never surer than the model itself: held-out rows that are all right say nothing of the rest.
+        Ok(semisup::fit_temperature(log_joint.view(), &truth).clamp(1.0, 1e3))
     }
 
     fn train(

@@ -32,7 +32,9 @@ pub mod train;
 pub use bijection::Bijection;
 pub use certificate::{Certificate, certify, jacobian, log_abs_det};
 pub use checkpoint::{Checkpoints, Resume};
-pub use config::{Architecture, Columns, CouplingKind, FitConfig, Guide, MultiStart, Prepare, Prior};
+pub use config::{
+    Architecture, Calibration, Columns, CouplingKind, FitConfig, Guide, MultiStart, Prepare, Prior,
+};
 pub use device::DeviceName;
 pub use em::{Em, MixtureStep, estimate};
 pub use error::{Error, Result};

@@ -122,6 +122,12 @@ impl Prepared {
         Err(Error::Diverged { step: state.step, cause, rollbacks: state.rollbacks })
     }
 
+    /// log p(x, k) of held-out labelled rows, `[held, K]`.
+    pub(crate) fn joint_of(&self, gmm: &FlowGmm, held: &[usize]) -> Array2<f64> {
+        let held: Vec<usize> = held.iter().map(|&at| self.labelled[at]).collect();
+        gmm.log_joint(self.x.select(Axis(0), &held).view())
+    }
+
     /// Mean log p(y | x) of held-out labelled rows plus mean log p(x) per dimension of unlabelled rows.
     pub(crate) fn score(&self, gmm: &FlowGmm, held: &[usize]) -> f64 {
         let log_sum = |row: ndarray::ArrayView1<f64>| {
@@ -129,8 +135,8 @@ impl Prepared {
             row.iter().map(|v| (v - max).exp()).sum::<f64>().ln() + max
         };
         let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len().max(1) as f64;
+        let joint = self.joint_of(gmm, held);
         let held: Vec<usize> = held.iter().map(|&at| self.labelled[at]).collect();
-        let joint = gmm.log_joint(self.x.select(Axis(0), &held).view());
         let own = held
             .iter()
             .zip(joint.rows())

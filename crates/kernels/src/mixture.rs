@@ -12,7 +12,7 @@
 
 use rayon::prelude::*;
 
-use crate::simd::{Kernel, Lanes, dispatch};
+use crate::simd::{Kernel, Lane, Lanes, ZERO, dispatch};
 
 /// Gaussians with diagonal covariance.
 #[derive(Clone, Copy, Debug)]
@@ -134,16 +134,18 @@ impl Kernel for Forward<'_> {
         for (z, out) in self.z.chunks_exact(dim).zip(self.out.chunks_exact_mut(constants.len())) {
             for (c, out) in out.iter_mut().enumerate() {
                 let (mu, a) = (&means[c * dim..][..dim], &precisions[c * dim..][..dim]);
-                // Sixteen running sums: one vector register, added up by halves at the end.
-                let mut sums = [0.0f32; 16];
-                let whole = dim - dim % 16;
-                let lanes = z.chunks_exact(16).zip(mu.chunks_exact(16)).zip(a.chunks_exact(16));
-                for ((z, mu), a) in lanes {
-                    for l in 0..16 {
-                        let difference = z[l] - mu[l];
-                        sums[l] += a[l] * difference * difference;
-                    }
+                // Sixteen running sums: one vector register, added up by halves at the end. Products are rounded
+                // before they are added, here and in the columns that are left.
+                let mut lanes = L::splat(0.0);
+                for ((z, mu), a) in z.chunks_exact(16).zip(mu.chunks_exact(16)).zip(a.chunks_exact(16)) {
+                    let difference = L::fma(L::splat(-1.0), load::<L>(mu), load::<L>(z));
+                    let pull = L::fma(load::<L>(a), difference, L::splat(-0.0));
+                    let square = L::fma(pull, difference, L::splat(-0.0));
+                    lanes = L::fma(L::splat(1.0), square, lanes);
                 }
+                let mut sums = ZERO;
+                L::store(lanes, &mut sums);
+                let (mut sums, whole) = (sums.0, dim - dim % 16);
                 for d in whole..dim {
                     let difference = z[d] - mu[d];
                     sums[d - whole] += a[d] * difference * difference;
@@ -157,6 +159,12 @@ impl Kernel for Forward<'_> {
             }
         }
     }
+}
+
+/// Sixteen numbers, wherever they lie.
+#[inline(always)]
+fn load<L: Lanes>(from: &[f32]) -> L::V {
+    L::load(&Lane(from.try_into().expect("sixteen numbers")))
 }
 
 struct RowGradient<'a> {

@@ -9,7 +9,9 @@ pub use choose::{Decision, Recipe};
 
 use crate::{
     bijection::{Form, Init},
-    config::{Architecture, Columns, CouplingKind, FitConfig, Guide, MultiStart, Prepare, Prior},
+    config::{
+        Architecture, Calibration, Columns, CouplingKind, FitConfig, Guide, MultiStart, Prepare, Prior,
+    },
     means::Means,
     mixture::{Covariance, Trainable},
     objective::{Agreement, Consistency, Labelled, Objective, Scale, SoftTargets, Unlabelled},
@@ -35,6 +37,7 @@ impl FitConfig {
                 prior: Prior::Uniform,
             },
             guides: vec![Guide::LabelSpreading { neighbours: 10, alpha: 0.99 }],
+            calibration: None,
             multi_start: MultiStart { starts: 1, fraction: 0.1, folds: 3 },
             train: TrainConfig {
                 steps: 2500,
@@ -73,6 +76,7 @@ impl FitConfig {
         config.prepare = Prepare::PcaStandardised { dims: 32, whiten: 0.0 };
         config.architecture.hidden = vec![if data.dim() <= 8 { 128 } else { 256 }];
         config.architecture.means = Means::Separated { r: 5.0, apart: 3.0 };
+        config.calibration = Some(Calibration { folds: 4, fraction: 0.15 });
         config.train.steps = 2000;
         config.train.batch_unlabelled = 200;
         config.train.schedule.peak = 1e-3;
