@@ -246,7 +246,7 @@ fn what_a_projection_drops_has_a_density() {
 fn a_long_tailed_column_becomes_normal_and_comes_back() {
     // Half zeros, half a lognormal tail.
     let normal = rows(2000, 1, 9);
-    let value = |i: usize| if i % 2 == 0 { 0. } else { (normal[[i, 0]] / 2.).exp() };
+    let value = |i: usize| if i.is_multiple_of(2) { 0. } else { (normal[[i, 0]] / 2.).exp() };
     let column: Vec<f64> = (0..2000).map(value).collect();
     let map = semisup::Monotone::to_normal(column.iter().copied()).unwrap();
     let u: Vec<f64> = column.iter().map(|&x| map.apply(x).0).collect();
