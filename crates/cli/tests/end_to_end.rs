@@ -207,3 +207,73 @@ fn the_demo_writes_a_report_and_does_not_depend_on_the_number_of_threads() {
         assert_eq!(bench.read(&format!("a/b/{figure}")), bench.read(&format!("two/{figure}")), "{figure}");
     }
 }
+
+/// A table as people have them: an identifier, categories, dates, gaps, a zero-inflated column, few labels.
+fn people(rows: std::ops::Range<usize>, labelled: bool) -> String {
+    let mut text = "id,age,city,joined,spent,vip,class\n".to_string();
+    for i in rows {
+        let (noise, old) = ((i * 7919) % 13, i % 2 == 0); // i % 2 is the class
+        let age =
+            if i % 7 == 3 { String::new() } else { (if old { 50 + noise } else { 25 + noise }).to_string() };
+        let city = ["Rome", "Oslo", "Bern"][(i * 31 + usize::from(old)) % 3];
+        let spent = if i % 3 == 0 { 0.0 } else { noise as f64 * noise as f64 * 1.5 };
+        let class = match (labelled, old) {
+            (false, _) => "",
+            (true, true) => "old",
+            (true, false) => "young",
+        };
+        let vip = if (i * 31) % 5 < 2 { "yes" } else { "no" };
+        let (month, day) = (1 + i % 9, 10 + noise);
+        text += &format!("{i},{age},{city},2019-0{month}-{day},{spent},{vip},{class}\n");
+    }
+    text
+}
+
+#[test]
+fn a_mixed_table_with_gaps_and_more_unlabelled_files() {
+    let bench = Bench::new();
+    bench.write("few.csv", people(0..40, true));
+    bench.write("more.csv", people(40..400, false));
+    bench.write("test.tsv", people(400..500, true).replace(',', "\t"));
+    let schema = bench.ok("fit few.csv --label class --print-schema");
+    for part in ["identifier", "categorical", "date", "boolean", "missing"] {
+        assert!(schema.contains(part), "'{part}' is not in: {schema}");
+    }
+    let fit = "fit few.csv --label class --unlabelled more.csv --model m --test test.tsv --steps 300 --quiet --json";
+    let summary = json(&bench.ok(fit));
+    assert_eq!((summary["labelled"].as_u64(), summary["unlabelled"].as_u64()), (Some(40), Some(360)));
+    assert!(summary["test"]["accuracy"].as_f64().unwrap() > 0.9, "{summary}");
+    assert!(summary["decisions"].as_array().unwrap().len() >= 3, "{summary}");
+
+    // Samples are rows of the same table: known categories, dates, whole numbers, gaps.
+    let drawn = cells(&bench.ok("sample m --n 60 --out -"));
+    assert_eq!(drawn[0].join(","), "age,city,joined,spent,vip,class");
+    for row in &drawn[1..] {
+        assert!(row[0].is_empty() || row[0].parse::<i64>().is_ok(), "{row:?}");
+        assert!(["Rome", "Oslo", "Bern"].contains(&row[1].as_str()) && row[2].len() == 10, "{row:?}");
+        assert!(["yes", "no"].contains(&row[4].as_str()), "{row:?}");
+    }
+    bench.ok("predict m test.tsv --out p.jsonl");
+    assert_eq!(bench.read("p.jsonl").lines().count(), 100);
+
+    let calibrated = json(&bench.ok("calibrate m test.tsv --label class --out c --json"));
+    let nll = |when: &str| calibrated[when]["nll"].as_f64().unwrap();
+    assert!(nll("after") <= nll("before") + 1e-12, "{calibrated}");
+    assert_ne!(bench.bytes("m"), bench.bytes("c"));
+
+    bench.write("lacks.csv", "age,city\n3,Rome\n");
+    bench.fails("predict m lacks.csv --out q.csv", 3, &["lacks.csv", "joined", "spent"]);
+    bench.fails("fit few.csv --label class --numeric agee --model n", 2, &["agee", "age"]);
+}
+
+#[test]
+fn presets_are_the_originals() {
+    let bench = Bench::new();
+    for (preset, depth, kind) in [("paper", 7, "random"), ("reference-code", 10, "antipodal")] {
+        let text = bench.ok(&format!("fit train.csv --label label --preset {preset} --print-config"));
+        assert!(
+            text.contains(&format!("depth = {depth} ")) && text.contains(&format!("\"{kind}\"")),
+            "{text}"
+        );
+    }
+}

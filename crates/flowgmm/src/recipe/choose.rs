@@ -81,12 +81,14 @@ impl Recipe {
         let shapes = self.config.columns.learn(sample.x.view());
         let shaped = semisup::shape(sample.x.view(), &shapes);
         let dims = if sample.x.ncols() > 128 { 64 } else { 32 };
-        let candidates = [
+        let mut candidates = vec![
             Prepare::PcaStandardised { dims, whiten: 0.0 },
-            Prepare::Pca { dims, whiten: 0.0 },
             Prepare::PcaStandardised { dims, whiten: 0.5 },
             Prepare::PcaStandardised { dims, whiten: 1.0 },
         ];
+        if comparable(shaped.view()) {
+            candidates.insert(1, Prepare::Pca { dims, whiten: 0.0 });
+        }
         self.config.prepare = candidates[0];
         let Some(folds) = &sample.folds else {
             self.note("space", describe(&candidates[0]), "a class has one label only: nothing to compare by");
@@ -161,6 +163,20 @@ impl Recipe {
             train.batch_unlabelled
         );
         self.note("size", choice, format!("{n} rows of {} columns, {k} classes", data.dim()));
+    }
+}
+
+/// Whether columns look as if they were in one unit, such as pixels: only then do their relative scales mean something.
+fn comparable(x: ArrayView2<f64>) -> bool {
+    let range = |column: ndarray::ArrayView1<f64>| {
+        let (low, high) = column.iter().fold((f64::MAX, f64::MIN), |(l, h), &v| (l.min(v), h.max(v)));
+        high - low
+    };
+    let mut ranges: Vec<f64> = x.columns().into_iter().map(range).filter(|range| *range > 0.0).collect();
+    ranges.sort_by(f64::total_cmp);
+    match ranges.len() {
+        0 => false,
+        n => ranges[n * 9 / 10] <= 30.0 * ranges[n / 10],
     }
 }
 
