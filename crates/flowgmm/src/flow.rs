@@ -94,6 +94,27 @@ struct Run {
     chain: Option<Arc<Chain>>,
 }
 
+/// What a flow makes of rows.
+pub(crate) enum Image {
+    /// z and log_det.
+    Apart(Mapped),
+    /// `[n, dim + 1]`: z and the last run's log_det in one tensor; and the log_det of what came before, `[n, 1]`.
+    Joined(Tensor<2>, Option<Tensor<2>>),
+}
+
+impl Image {
+    /// z and log_det.
+    pub(crate) fn cut(self) -> Mapped {
+        match self {
+            Self::Apart(mapped) => mapped,
+            Self::Joined(rows, before) => {
+                let Mapped { value, log_det } = fused::cut(rows);
+                Mapped { value, log_det: before.map_or(log_det.clone(), |before| before + log_det) }
+            }
+        }
+    }
+}
+
 /// A chain of bijections with its parameters.
 #[derive(Clone, Debug)]
 pub struct Flow {
@@ -157,15 +178,34 @@ impl Flow {
         Self::assemble(spec, self.layers[range].to_vec(), self.engine)
     }
 
-    fn run_forward(&self, run: &Run, x: Tensor<2>) -> Mapped {
+    /// The flow as [`Bijection::forward`] has it, but not cut apart where one kernel made both.
+    pub(crate) fn image(&self, x: Tensor<2>) -> Image {
+        let Some((last, before)) = self.runs.split_last() else {
+            return Image::Apart(self.forward(x));
+        };
+        if before.is_empty() {
+            return self.run_forward(last, x);
+        }
+        let Mapped { value, log_det } =
+            chain_forward(before.iter().map(|run| move |x| self.run_forward(run, x).cut()), x);
+        match self.run_forward(last, value) {
+            Image::Joined(rows, None) => Image::Joined(rows, Some(log_det)),
+            other => {
+                let Mapped { value, log_det: own } = other.cut();
+                Image::Apart(Mapped { value, log_det: log_det + own })
+            }
+        }
+    }
+
+    fn run_forward(&self, run: &Run, x: Tensor<2>) -> Image {
         let layers = &self.layers[run.layers.clone()];
         if let (Some(chain), Some(memory)) = (&run.chain, self.engine.memory()) {
             let thetas: Vec<&Theta> = layers.iter().flat_map(|layer| layer.thetas()).collect();
-            if let Some(mapped) = fused::forward(chain, memory, &thetas, &x) {
-                return mapped;
+            if let Some(rows) = fused::forward(chain, memory, &thetas, &x) {
+                return Image::Joined(rows, None);
             }
         }
-        chain_forward(layers.iter().map(|layer| move |x| layer.forward(x)), x)
+        Image::Apart(chain_forward(layers.iter().map(|layer| move |x| layer.forward(x)), x))
     }
 
     fn run_inverse(&self, run: &Run, z: Tensor<2>) -> Tensor<2> {
@@ -202,7 +242,7 @@ impl Bijection for Flow {
     }
 
     fn forward(&self, x: Tensor<2>) -> Mapped {
-        chain_forward(self.runs.iter().map(|run| move |x| self.run_forward(run, x)), x)
+        chain_forward(self.runs.iter().map(|run| move |x| self.run_forward(run, x).cut()), x)
     }
 
     fn inverse(&self, z: Tensor<2>) -> Tensor<2> {

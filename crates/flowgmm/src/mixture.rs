@@ -179,6 +179,11 @@ impl Mixture {
         })
     }
 
+    /// Which engine computes the densities.
+    pub(crate) fn engine(&self) -> Engine {
+        self.engine
+    }
+
     /// The same mixture on another engine.
     pub fn with_engine(mut self, engine: Engine) -> Self {
         self.engine = engine;
@@ -220,7 +225,21 @@ impl Mixture {
 
     /// log p(z | k) for every class, `[n, K]`.
     pub fn log_conditional(&self, z: Tensor<2>) -> Tensor<2> {
-        let components = self.log_components(z);
+        self.of_classes(self.log_components(z))
+    }
+
+    /// log p(z | k) + log_det from rows `[n, dim + 1]` of z and log_det, by the kernel.
+    ///
+    /// # Panics
+    /// Where the kernel does not apply; rows of this shape come from it.
+    pub(crate) fn log_conditional_joined(&self, rows: &Tensor<2>) -> Tensor<2> {
+        let components =
+            fused::log_densities(rows, fused::Tail::LogDet, self.means.value(), self.log_sigma.value());
+        self.of_classes(components.expect("these rows come from a kernel"))
+    }
+
+    /// log p(. | k) from the log-densities of all Gaussians, `[n, C]` -> `[n, K]`.
+    fn of_classes(&self, components: Tensor<2>) -> Tensor<2> {
         match &self.slots {
             None => components,
             Some((indices, absent)) => {
@@ -250,7 +269,8 @@ impl Mixture {
     /// log N(z; mu_c, Sigma_c), `[n, C]`.
     fn log_components(&self, z: Tensor<2>) -> Tensor<2> {
         if self.engine != Engine::Composed
-            && let Some(found) = fused::log_densities(&z, self.means.value(), self.log_sigma.value())
+            && let Some(found) =
+                fused::log_densities(&z, fused::Tail::Nothing, self.means.value(), self.log_sigma.value())
         {
             return found;
         }

@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Error, Result,
     bijection::{Bijection, Init, Mapped},
-    flow::{Engine, Flow, FlowSpec},
+    flow::{Engine, Flow, FlowSpec, Image},
+    fused,
     mixture::{Covariance, Mixture, MixtureSpec, MixtureValues},
     tensor::{Place, log_normalise, log_sum_exp, to_array},
     theta::Theta,
@@ -191,8 +192,16 @@ impl FlowGmm {
 
     /// Everything the model says about rows.
     pub fn densities(&self, x: Tensor<2>) -> Densities {
-        let Mapped { value: z, log_det } = self.flow.forward(x);
-        let log_conditional = self.mixture.log_conditional(z.clone()) + log_det;
+        let (z, log_conditional) = match self.flow.image(x) {
+            Image::Joined(rows, before) if self.mixture.engine() != Engine::Composed => {
+                let own = self.mixture.log_conditional_joined(&rows);
+                (fused::cut(rows).value, before.map_or(own.clone(), |before| own + before))
+            }
+            image => {
+                let Mapped { value: z, log_det } = image.cut();
+                (z.clone(), self.mixture.log_conditional(z) + log_det)
+            }
+        };
         Densities { z, log_conditional, log_prior: self.mixture.log_prior() }
     }
 

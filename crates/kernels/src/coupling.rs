@@ -9,10 +9,9 @@
 //! signals  gradients of each layer's output [h_1] [h_2] .. [2 c], then 16 partial sums for each of g [c]
 //! ```
 
-use crate::dense::{Finish, Linear, Start};
+use crate::dense::{Finish, Linear, Scalars, Start};
 use crate::pointwise::{Backward, Forward, Inverse, Kept};
 use crate::simd::{Lane, dispatch};
-use crate::transpose::transpose_flat;
 
 /// Which order scale and shift are applied in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -50,11 +49,6 @@ pub(crate) struct Layer {
 impl Layer {
     fn weights<'a>(&self, theta: &'a [f32]) -> (&'a [f32], &'a [f32]) {
         theta[self.theta_at..][..(self.n_in + 1) * self.n_out].split_at(self.n_in * self.n_out)
-    }
-
-    /// This layer's `W^T` `[in, out]` of what [`Coupling::transpose_weights`] made.
-    fn transposed<'a>(&self, weights_t: &'a [f32]) -> &'a [f32] {
-        &weights_t[self.theta_at..][..self.n_in * self.n_out]
     }
 }
 
@@ -124,15 +118,6 @@ impl Coupling {
         (2 * self.change.len()).max(self.keep.len()) * lanes
     }
 
-    /// Every layer's `W^T` `[in, out]`, where theta has its `W`; the rest of `to` is left as it is.
-    pub(crate) fn transpose_weights(&self, theta: &[f32], to: &mut [f32]) {
-        for layer in &self.layers {
-            let (w, _) = layer.weights(theta);
-            let to = &mut to[layer.theta_at..][..w.len()];
-            transpose_flat(w, layer.n_in, layer.n_out, layer.n_in, to, layer.n_out);
-        }
-    }
-
     /// `state` `[dim, lanes]` x -> y; adds to `log_det` `[lanes]`; fills `tape`.
     pub(crate) fn forward(
         &self,
@@ -182,7 +167,7 @@ impl Coupling {
                 Some(next) => (&mut after[..next.n_in * lanes], Finish::Relu),
                 None => (&mut *o, Finish::Nothing),
             };
-            dispatch(Linear { lanes, start: Start::Bias(b), w, x, y, finish, ahead: &[] });
+            dispatch(Linear { lanes, start: Start::Bias(b), w: Scalars::Rows(w), x, y, finish, ahead: &[] });
         }
     }
 
@@ -194,7 +179,6 @@ impl Coupling {
     pub(crate) fn backward(
         &self,
         theta: &[f32],
-        weights_t: &[f32],
         lanes: usize,
         tape: &[Lane],
         grad: &mut [Lane],
@@ -214,7 +198,7 @@ impl Coupling {
         let (form, change) = (self.form, self.change.as_slice());
         dispatch(Backward { form, lanes, change, g, kept, grad, grad_log_det, grad_o, grad_g });
         for layer in self.layers[1..].iter().rev() {
-            let w = layer.transposed(weights_t);
+            let w = Scalars::Columns(layer.weights(theta).0);
             let (before, after) = signals.split_at_mut(layer.signal_at * lanes);
             let gx = &mut before[(layer.signal_at - layer.n_in) * lanes..];
             let gy = &after[..layer.n_out * lanes];
@@ -224,7 +208,7 @@ impl Coupling {
         if wanted == InputGradient::Skipped || self.keep.is_empty() {
             return;
         }
-        let w = self.layers[0].transposed(weights_t);
+        let w = Scalars::Columns(self.layers[0].weights(theta).0);
         let gx = &mut scratch[..self.keep.len() * lanes];
         let gy = &signals[..self.layers[0].n_out * lanes];
         dispatch(Linear { lanes, start: Start::Zero, w, x: gy, y: gx, finish: Finish::Nothing, ahead: &[] });

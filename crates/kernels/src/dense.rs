@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! forward           W [out, in]    x [in, rows]    y [out, rows]     y  = x W^T + b
-//! input gradient    W^T [in, out]  gy [out, rows]  gx [in, rows]     gx = gy W
+//! input gradient    W by columns   gy [out, rows]  gx [in, rows]     gx = gy W
 //! weight gradient   gy [out, rows] x^T [rows, in]  gW [out, in]      gW = gy^T x
 //! ```
 //!
 //! `W` is scalars, each broadcast once; `x` and `y` are feature-major, their second index in vectors. A
 //! tile of `MV` vectors x `NR` features of `y` lives in registers (24 of the 32 AVX-512 registers) while
-//! `k` runs: far fewer loads than multiply-adds, and nothing to pack. The gradients need a transposed
-//! operand; [`crate::transpose`] makes it, which costs little next to the product.
+//! `k` runs: far fewer loads than multiply-adds, and nothing to pack. Scalars may as well be read down the columns of
+//! a matrix, so only the gradient of weights needs a transposed operand.
 
 #![allow(
     clippy::needless_range_loop,
@@ -37,11 +37,20 @@ pub(crate) enum Finish<'a> {
     MaskedBy(&'a [Lane]),
 }
 
-/// `y[o] = start[o] + sum_k w[o, k] x[k]`, then `finish`.
+/// Where the scalars of a product lie.
+#[derive(Clone, Copy)]
+pub(crate) enum Scalars<'a> {
+    /// `w[o, k]` of a matrix `[out, in]`.
+    Rows(&'a [f32]),
+    /// `w[k, o]` of a matrix `[in, out]`.
+    Columns(&'a [f32]),
+}
+
+/// `y[o] = start[o] + sum_k w(o, k) x[k]`, then `finish`.
 pub(crate) struct Linear<'a> {
     pub lanes: usize,
     pub start: Start<'a>,
-    pub w: &'a [f32],      // [out, in]
+    pub w: Scalars<'a>,
     pub x: &'a [Lane],     // [in, lanes]
     pub y: &'a mut [Lane], // [out, lanes]
     pub finish: Finish<'a>,
@@ -52,25 +61,37 @@ pub(crate) struct Linear<'a> {
 impl Kernel for Linear<'_> {
     #[inline(always)]
     fn run<L: Lanes>(mut self) {
-        // AVX-512 takes the whole width of a panel, narrower sets one lane at a time.
-        match self.lanes {
-            4 if L::WIDE => self.features::<L, 4, 6>(0),
-            3 if L::WIDE => self.features::<L, 3, 8>(0),
-            2 if L::WIDE => self.features::<L, 2, 8>(0),
-            1 if L::WIDE => self.features::<L, 1, 12>(0),
-            lanes => {
-                for v in 0..lanes {
-                    self.features::<L, 1, 6>(v);
-                }
-            }
+        match self.w {
+            Scalars::Rows(w) => self.with::<L, false>(w),
+            Scalars::Columns(w) => self.with::<L, true>(w),
         }
     }
 }
 
 impl Linear<'_> {
+    #[inline(always)]
+    fn with<L: Lanes, const COLUMNS: bool>(&mut self, w: &[f32]) {
+        // AVX-512 takes the whole width of a panel, narrower sets one lane at a time.
+        match self.lanes {
+            4 if L::WIDE => self.features::<L, 4, 6, COLUMNS>(w, 0),
+            3 if L::WIDE => self.features::<L, 3, 8, COLUMNS>(w, 0),
+            2 if L::WIDE => self.features::<L, 2, 8, COLUMNS>(w, 0),
+            1 if L::WIDE => self.features::<L, 1, 12, COLUMNS>(w, 0),
+            lanes => {
+                for v in 0..lanes {
+                    self.features::<L, 1, 6, COLUMNS>(w, v);
+                }
+            }
+        }
+    }
+
     /// Lanes `v..v + MV` of all features, `NR` at a time, the rest in smaller tiles.
     #[inline(always)]
-    fn features<L: Lanes, const MV: usize, const NR: usize>(&mut self, v: usize) {
+    fn features<L: Lanes, const MV: usize, const NR: usize, const COLUMNS: bool>(
+        &mut self,
+        w: &[f32],
+        v: usize,
+    ) {
         let features = self.y.len() / self.lanes;
         let ahead = if v == 0 { self.ahead } else { &[] };
         let mut ahead = ahead.chunks(ahead.len().div_ceil((features / NR).max(1)).max(1));
@@ -79,30 +100,50 @@ impl Linear<'_> {
             for lane in ahead.next().unwrap_or(&[]) {
                 L::prefetch(lane.0.as_ptr());
             }
-            self.tile::<L, MV, NR>(v, j);
+            self.tile::<L, MV, NR, COLUMNS>(w, v, j);
             j += NR;
         }
         while j + 4 <= features {
-            self.tile::<L, MV, 4>(v, j);
+            self.tile::<L, MV, 4, COLUMNS>(w, v, j);
             j += 4;
         }
         while j < features {
-            self.tile::<L, MV, 1>(v, j);
+            self.tile::<L, MV, 1, COLUMNS>(w, v, j);
             j += 1;
         }
     }
 
     #[inline(always)]
-    fn tile<L: Lanes, const MV: usize, const NR: usize>(&mut self, v: usize, j: usize) {
+    fn tile<L: Lanes, const MV: usize, const NR: usize, const COLUMNS: bool>(
+        &mut self,
+        w: &[f32],
+        v: usize,
+        j: usize,
+    ) {
+        let sums = if COLUMNS {
+            self.down_columns::<L, MV, NR>(w, v, j)
+        } else {
+            self.along_rows::<L, MV, NR>(w, v, j)
+        };
+        self.finish::<L, MV, NR>(sums, v, j);
+    }
+
+    #[inline(always)]
+    fn along_rows<L: Lanes, const MV: usize, const NR: usize>(
+        &self,
+        w: &[f32],
+        v: usize,
+        j: usize,
+    ) -> [[L::V; MV]; NR] {
         let n_in = self.x.len() / self.lanes;
         let mut rows: [&[f32]; NR] = [&[]; NR];
         for i in 0..NR {
-            rows[i] = &self.w[(j + i) * n_in..][..n_in];
+            rows[i] = &w[(j + i) * n_in..][..n_in];
         }
         let mut sums = self.start::<L, MV, NR>(v, j);
         // The next tile's weights are the next NR rows: asking for them while this tile computes hides
         // the latency of weights that live in a far cache.
-        let next = self.w[(j + NR) * n_in..].as_ptr();
+        let next = w[(j + NR) * n_in..].as_ptr();
         for (k, x) in self.x.chunks_exact(self.lanes).enumerate() {
             L::prefetch(next.wrapping_add(k * NR));
             let x = &x[v..][..MV];
@@ -117,7 +158,34 @@ impl Linear<'_> {
                 }
             }
         }
-        self.finish::<L, MV, NR>(sums, v, j);
+        sums
+    }
+
+    #[inline(always)]
+    fn down_columns<L: Lanes, const MV: usize, const NR: usize>(
+        &self,
+        w: &[f32],
+        v: usize,
+        j: usize,
+    ) -> [[L::V; MV]; NR] {
+        let features = self.y.len() / self.lanes;
+        let mut sums = self.start::<L, MV, NR>(v, j);
+        for (row, x) in w.chunks_exact(features).zip(self.x.chunks_exact(self.lanes)) {
+            let row = &row[j..][..NR];
+            L::prefetch(row.as_ptr().wrapping_add(16)); // the next cache line of this row, for tiles to come
+            let x = &x[v..][..MV];
+            let mut xs = [L::splat(0.0); MV];
+            for m in 0..MV {
+                xs[m] = L::load(&x[m]);
+            }
+            for i in 0..NR {
+                let w = L::splat(row[i]);
+                for m in 0..MV {
+                    sums[i][m] = L::fma(w, xs[m], sums[i][m]);
+                }
+            }
+        }
+        sums
     }
 
     // In both functions below the choice comes first and the loops are bare: they must unroll completely,
@@ -186,7 +254,7 @@ impl Linear<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::{dispatch_on, levels};
+    use crate::simd::{dispatch_on, flat, levels};
 
     /// Every tile shape on every level against three loops. Sums of 20 numbers below 1: 1e-5 is generous.
     #[test]
@@ -197,6 +265,7 @@ mod tests {
             .flat_map(|(l, i, _)| [1, 3, 4, 6, 8, 11, 12, 25].map(|o| (l, i, o)))
         {
             let w: Vec<f32> = (0..n_in * n_out).map(number).collect();
+            let w_t: Vec<f32> = (0..n_in * n_out).map(|i| w[i % n_out * n_in + i / n_out]).collect();
             let b: Vec<f32> = (0..n_out).map(|i| number(i + 7)).collect();
             let lane = |i: usize| Lane(std::array::from_fn(|l| number(16 * i + l + 3)));
             let x: Vec<Lane> = (0..n_in * lanes).map(lane).collect();
@@ -205,14 +274,16 @@ mod tests {
                 (0..n_in).map(|k| w[o * n_in + k] * x[k * lanes + v].0[l]).sum()
             };
             for level in levels() {
-                let run = |start, finish| {
+                let run = |w, start, finish| {
                     let mut out = y.clone();
                     let ahead = &y;
-                    dispatch_on(level, Linear { lanes, start, w: &w, x: &x, y: &mut out, finish, ahead });
+                    dispatch_on(level, Linear { lanes, start, w, x: &x, y: &mut out, finish, ahead });
                     out
                 };
-                let biased = run(Start::Bias(&b), Finish::Relu);
-                let added = run(Start::Add, Finish::MaskedBy(&y));
+                let biased = run(Scalars::Rows(&w), Start::Bias(&b), Finish::Relu);
+                let added = run(Scalars::Rows(&w), Start::Add, Finish::MaskedBy(&y));
+                let down = run(Scalars::Columns(&w_t), Start::Bias(&b), Finish::Relu);
+                assert_eq!(flat(&down), flat(&biased), "one order of sums, whichever way the scalars lie");
                 for (o, v, l) in
                     (0..n_out).flat_map(|o| (0..lanes).flat_map(move |v| (0..16).map(move |l| (o, v, l))))
                 {

@@ -72,10 +72,16 @@ impl Chain {
                 Chunk { rows, tapes, signals: Vec::new(), thetas: Vec::new() }
             })
             .collect();
-        let weights_t = self.transposed_weights(thetas, tape.n);
-        self.for_each(tape.n, &mut tasks, |chunk| self.chunk(thetas, &weights_t, chunk, wanted, order));
+        self.for_each(tape.n, &mut tasks, |chunk| self.chunk(thetas, chunk, wanted, order));
 
-        let mut sums: Vec<Vec<f32>> = self.couplings.iter().map(|c| vec![0.0; c.n_params()]).collect();
+        let mut sums: Vec<Vec<f32>> = vec![Vec::new(); self.couplings.len()];
+        self.for_each(
+            tape.n,
+            &mut self.couplings.iter().zip(&mut sums).collect::<Vec<_>>(),
+            |(coupling, sum)| {
+                **sum = vec![0.0; coupling.n_params()]; // as many bytes as a step of Adam reads: not for one thread
+            },
+        );
         match order {
             Order::PerChunk => {
                 self.for_each(tape.n, &mut sums.iter_mut().enumerate().collect::<Vec<_>>(), |(i, sum)| {
@@ -111,26 +117,8 @@ impl Chain {
         }
     }
 
-    /// Per coupling, its layers' `W^T`.
-    fn transposed_weights(&self, thetas: &[&[f32]], n: usize) -> Vec<Buffer> {
-        let mut tasks: Vec<(usize, Buffer)> = (self.couplings.iter().enumerate())
-            .map(|(i, coupling)| (i, self.pool.take(coupling.n_params().div_ceil(16))))
-            .collect();
-        self.for_each(n, &mut tasks, |(i, to)| {
-            self.couplings[*i].transpose_weights(thetas[*i], flat_mut(to));
-        });
-        tasks.into_iter().map(|(_, buffer)| buffer).collect()
-    }
-
     /// The backward pass of one chunk.
-    fn chunk(
-        &self,
-        thetas: &[&[f32]],
-        weights_t: &[Buffer],
-        chunk: &mut Chunk,
-        wanted: InputGradient,
-        order: Order,
-    ) {
+    fn chunk(&self, thetas: &[&[f32]], chunk: &mut Chunk, wanted: InputGradient, order: Order) {
         let mut grads: Vec<Buffer> = chunk
             .rows
             .iter()
@@ -157,18 +145,7 @@ impl Chain {
                 let tape = &chunk.tapes.of(self, p, i, lanes)[..coupling.tape_len(lanes)];
                 let at = self.signals_at(order, i, lanes);
                 let signals = &mut chunk.signals[p][at..][..coupling.signals_len(lanes)];
-                let w_t = flat(&weights_t[i]);
-                coupling.backward(
-                    thetas[i],
-                    w_t,
-                    lanes,
-                    tape,
-                    grad,
-                    grad_log_det,
-                    signals,
-                    &mut scratch,
-                    wanted,
-                );
+                coupling.backward(thetas[i], lanes, tape, grad, grad_log_det, signals, &mut scratch, wanted);
             }
             if order == Order::PerChunk {
                 let mut sum = self.pool.take(coupling.n_params().div_ceil(16));

@@ -69,7 +69,7 @@ pub use adam::{AdamState, AdamStep, adam, sum_of_squares};
 pub use chain::{Chain, Memory, Tape};
 pub use coupling::{Coupling, Form};
 pub use gradients::Gradients;
-pub use mixture::{GaussianGradients, Gaussians, log_sum_exp};
+pub use mixture::{GaussianGradients, Gaussians, Tail, log_sum_exp};
 #[doc(hidden)]
 pub use peak::fma_peak;
 pub use simd::instruction_set;

@@ -7,6 +7,9 @@
 //! g_ls_c   =  sum_n g_nc (a_c (z_n - mu_c)^2 - 1)                   [C, dim], by log sigma
 //! ```
 //!
+//! Rows may carry one number more, t_n, to be added to all their log-densities: the log-det of the flow they come
+//! from. Its gradient is sum_c g_nc.
+//!
 //! Differences are squared as they are, not expanded: far from the origin an expanded square loses its digits.
 //! Rows are split into chunks by their number alone and sums over chunks run in order: bits do not depend on threads.
 
@@ -19,12 +22,24 @@ use crate::simd::{Kernel, Lane, Lanes, ZERO, dispatch};
 pub struct Gaussians<'a> {
     /// Number of columns.
     pub dim: usize,
+    /// What rows hold behind their columns.
+    pub tail: Tail,
     /// mu `[C, dim]`
     pub means: &'a [f32],
     /// sigma^-2 `[C, dim]`
     pub precisions: &'a [f32],
     /// -dim/2 log 2 pi - sum_d log sigma_d, `[C]`
     pub constants: &'a [f32],
+}
+
+/// What a row of z holds behind its `dim` columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tail {
+    /// Nothing: rows are `[n, dim]`.
+    Nothing,
+    /// A number that is added to each of the row's log-densities: rows are `[n, dim + 1]`, as [`crate::Chain`]
+    /// returns them.
+    LogDet,
 }
 
 /// Gradients of a scalar by the parameters of [`Gaussians`].
@@ -52,19 +67,24 @@ impl Gaussians<'_> {
         self.constants.is_empty()
     }
 
-    /// l `[n, C]` for rows z `[n, dim]`.
+    /// Numbers in a row of z.
+    fn width(&self) -> usize {
+        self.dim + usize::from(self.tail == Tail::LogDet)
+    }
+
+    /// l `[n, C]` for rows z `[n, width]`.
     ///
     /// # Panics
     /// When a slice does not have the length its shape asks for.
     pub fn log_densities(&self, z: &[f32]) -> Vec<f32> {
         let n = self.rows(z);
         let mut out = vec![0.0; n * self.len()];
-        let tasks: Vec<_> = z.chunks(ROWS * self.dim).zip(out.chunks_mut(ROWS * self.len())).collect();
+        let tasks: Vec<_> = z.chunks(ROWS * self.width()).zip(out.chunks_mut(ROWS * self.len())).collect();
         self.for_each(n, tasks, |(z, out)| dispatch(Forward { gaussians: self, z, out }));
         out
     }
 
-    /// g_z `[n, dim]` from the gradient of l, `[n, C]`.
+    /// g_z `[n, width]` from the gradient of l, `[n, C]`.
     ///
     /// # Panics
     /// When a slice does not have the length its shape asks for.
@@ -72,8 +92,8 @@ impl Gaussians<'_> {
         let n = self.rows(z);
         assert_eq!(upstream.len(), n * self.len(), "one gradient for each row and Gaussian");
         let mut out = vec![0.0; z.len()];
-        let rows = z.chunks(ROWS * self.dim).zip(upstream.chunks(ROWS * self.len()));
-        let tasks: Vec<_> = rows.zip(out.chunks_mut(ROWS * self.dim)).collect();
+        let rows = z.chunks(ROWS * self.width()).zip(upstream.chunks(ROWS * self.len()));
+        let tasks: Vec<_> = rows.zip(out.chunks_mut(ROWS * self.width())).collect();
         self.for_each(n, tasks, |((z, upstream), out)| {
             dispatch(RowGradient { gaussians: self, z, upstream, out });
         });
@@ -88,7 +108,7 @@ impl Gaussians<'_> {
         let n = self.rows(z);
         assert_eq!(upstream.len(), n * self.len(), "one gradient for each row and Gaussian");
         let size = self.len() * self.dim;
-        let rows: Vec<_> = z.chunks(ROWS * self.dim).zip(upstream.chunks(ROWS * self.len())).collect();
+        let rows: Vec<_> = z.chunks(ROWS * self.width()).zip(upstream.chunks(ROWS * self.len())).collect();
         let mut parts = vec![(vec![0.0; size], vec![0.0; size]); rows.len()];
         let tasks: Vec<_> = rows.into_iter().zip(&mut parts).collect();
         self.for_each(n, tasks, |((z, upstream), (means, log_sigmas))| {
@@ -108,8 +128,9 @@ impl Gaussians<'_> {
             self.means.len() == parameters && self.precisions.len() == parameters,
             "C means and precisions"
         );
-        assert!(self.dim > 0 && z.len().is_multiple_of(self.dim), "rows of {} columns", self.dim);
-        z.len() / self.dim
+        let width = self.width();
+        assert!(self.dim > 0 && z.len().is_multiple_of(width), "rows of {width} numbers");
+        z.len() / width
     }
 
     fn for_each<T: Send>(&self, n: usize, tasks: Vec<T>, work: impl Fn(T) + Send + Sync) {
@@ -130,8 +151,11 @@ struct Forward<'a> {
 impl Kernel for Forward<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self) {
-        let Gaussians { dim, means, precisions, constants } = *self.gaussians;
-        for (z, out) in self.z.chunks_exact(dim).zip(self.out.chunks_exact_mut(constants.len())) {
+        let Gaussians { dim, means, precisions, constants, .. } = *self.gaussians;
+        let width = self.gaussians.width();
+        for (z, out) in self.z.chunks_exact(width).zip(self.out.chunks_exact_mut(constants.len())) {
+            let (z, tail) = z.split_at(dim);
+            let tail = tail.first().copied().unwrap_or(0.0);
             for (c, out) in out.iter_mut().enumerate() {
                 let (mu, a) = (&means[c * dim..][..dim], &precisions[c * dim..][..dim]);
                 // Sixteen running sums: one vector register, added up by halves at the end. Products are rounded
@@ -155,7 +179,7 @@ impl Kernel for Forward<'_> {
                         sums[l] += sums[l + half];
                     }
                 }
-                *out = constants[c] - 0.5 * sums[0];
+                *out = constants[c] - 0.5 * sums[0] + tail;
             }
         }
     }
@@ -177,9 +201,12 @@ struct RowGradient<'a> {
 impl Kernel for RowGradient<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self) {
-        let Gaussians { dim, means, precisions, constants } = *self.gaussians;
-        let rows = self.z.chunks_exact(dim).zip(self.upstream.chunks_exact(constants.len()));
-        for ((z, upstream), out) in rows.zip(self.out.chunks_exact_mut(dim)) {
+        let Gaussians { dim, means, precisions, constants, .. } = *self.gaussians;
+        let width = self.gaussians.width();
+        let rows = self.z.chunks_exact(width).zip(self.upstream.chunks_exact(constants.len()));
+        for ((z, upstream), out) in rows.zip(self.out.chunks_exact_mut(width)) {
+            let (out, tail) = out.split_at_mut(dim);
+            tail.fill(upstream.iter().sum());
             for (c, &g) in upstream.iter().enumerate() {
                 let (mu, a) = (&means[c * dim..][..dim], &precisions[c * dim..][..dim]);
                 for d in 0..dim {
@@ -201,8 +228,9 @@ struct ParameterGradient<'a> {
 impl Kernel for ParameterGradient<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self) {
-        let Gaussians { dim, means, precisions, constants } = *self.gaussians;
-        for (z, upstream) in self.z.chunks_exact(dim).zip(self.upstream.chunks_exact(constants.len())) {
+        let Gaussians { dim, means, precisions, constants, .. } = *self.gaussians;
+        let width = self.gaussians.width();
+        for (z, upstream) in self.z.chunks_exact(width).zip(self.upstream.chunks_exact(constants.len())) {
             for (c, &g) in upstream.iter().enumerate() {
                 let (mu, a) = (&means[c * dim..][..dim], &precisions[c * dim..][..dim]);
                 let g_means = &mut self.means[c * dim..][..dim];
@@ -242,6 +270,7 @@ mod tests {
 
     struct Case {
         dim: usize,
+        tail: Tail,
         z: Vec<f32>,
         means: Vec<f32>,
         log_sigmas: Vec<f32>,
@@ -249,13 +278,14 @@ mod tests {
     }
 
     impl Case {
-        fn new(n: usize, dim: usize, c: usize, seed: u64) -> Self {
+        fn new(n: usize, dim: usize, tail: Tail, c: usize, seed: u64) -> Self {
             let mut rng = <rand_chacha::ChaCha8Rng as rand::SeedableRng>::seed_from_u64(seed);
             let mut draw = |n: usize, limit: f32| -> Vec<f32> {
                 (0..n).map(|_| rng.random_range(-limit..limit)).collect()
             };
-            let (z, means) = (draw(n * dim, 3.0), draw(c * dim, 3.0));
-            Self { dim, z, means, log_sigmas: draw(c * dim, 0.7), upstream: draw(n * c, 1.0) }
+            let width = dim + usize::from(tail == Tail::LogDet);
+            let (z, means) = (draw(n * width, 3.0), draw(c * dim, 3.0));
+            Self { dim, tail, z, means, log_sigmas: draw(c * dim, 0.7), upstream: draw(n * c, 1.0) }
         }
 
         fn gaussians<T>(&self, with: impl Fn(&Gaussians) -> T) -> T {
@@ -264,19 +294,19 @@ mod tests {
             let constants: Vec<f32> =
                 self.log_sigmas.chunks(self.dim).map(|s| -half - s.iter().sum::<f32>()).collect();
             let (dim, means) = (self.dim, &self.means);
-            with(&Gaussians { dim, means, precisions: &precisions, constants: &constants })
+            with(&Gaussians { dim, tail: self.tail, means, precisions: &precisions, constants: &constants })
         }
 
         /// sum upstream * l in double precision, as the formula says.
         fn loss(&self, z: &[f64], means: &[f64], log_sigmas: &[f64]) -> f64 {
             let (dim, c) = (self.dim, means.len() / self.dim);
             let mut total = 0.0;
-            for n in 0..z.len() / dim {
+            for (n, z) in z.chunks(dim + usize::from(self.tail == Tail::LogDet)).enumerate() {
                 for k in 0..c {
-                    let mut l = -0.5 * dim as f64 * std::f64::consts::TAU.ln();
+                    let mut l = z[dim..].iter().sum::<f64>() - 0.5 * dim as f64 * std::f64::consts::TAU.ln();
                     for d in 0..dim {
                         let s = log_sigmas[k * dim + d];
-                        l -= s + 0.5 * ((z[n * dim + d] - means[k * dim + d]) * (-s).exp()).powi(2);
+                        l -= s + 0.5 * ((z[d] - means[k * dim + d]) * (-s).exp()).powi(2);
                     }
                     total += f64::from(self.upstream[n * c + k]) * l;
                 }
@@ -306,9 +336,10 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(32))]
         #[test]
         fn agrees_with_the_formula_and_its_differences(
-            n in 1usize..9, dim in prop_oneof![1usize..5, 15usize..18, 33usize..35], c in 1usize..4, seed in 0u64..1000
+            n in 1usize..9, dim in prop_oneof![1usize..5, 15usize..18, 33usize..35], c in 1usize..4,
+            tail in prop_oneof![Just(Tail::Nothing), Just(Tail::LogDet)], seed in 0u64..1000
         ) {
-            let case = Case::new(n, dim, c, seed);
+            let case = Case::new(n, dim, tail, c, seed);
             let (z, means, log_sigmas) = (wide(&case.z), wide(&case.means), wide(&case.log_sigmas));
             let (l, g_z, g) = case.gaussians(|gaussians| (
                 gaussians.log_densities(&case.z),
@@ -331,7 +362,7 @@ mod tests {
 
     #[test]
     fn bits_do_not_depend_on_threads() {
-        let case = Case::new(5 * ROWS + 3, 90, 11, 1); // large enough for the parallel path
+        let case = Case::new(5 * ROWS + 3, 90, Tail::LogDet, 11, 1); // large enough for the parallel path
         let run = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
             pool.install(|| {

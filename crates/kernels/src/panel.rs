@@ -25,10 +25,11 @@ pub(crate) struct Panel {
     pub lanes: usize,
 }
 
-/// The panels of `n` rows: as few as possible, of lane counts that differ by at most one.
+/// The panels of `n` rows: as few as possible but a multiple of two, of lane counts that differ by at most one. Three
+/// panels on two threads would take as long as four.
 pub(crate) fn panels(n: usize) -> Vec<Panel> {
     let lanes = n.div_ceil(16);
-    let count = lanes.div_ceil(PANEL_LANES);
+    let count = lanes.div_ceil(PANEL_LANES).next_multiple_of(2).min(lanes);
     let mut first = 0;
     (0..count)
         .map(|i| {

@@ -4,7 +4,7 @@
 //! gW [out, in] = sum_rows gy [out, rows] x [in, rows]      gb [out] = sum_rows gy
 //! ```
 
-use crate::dense::{Finish, Linear, Start};
+use crate::dense::{Finish, Linear, Scalars, Start};
 use crate::simd::{Kernel, Lane, Lanes, ZERO, dispatch, flat};
 use crate::transpose::{transpose, transpose_flat};
 
@@ -83,7 +83,15 @@ fn row_products<'a>(
                 None => block(operands(&panels[0]).1, panels[0].lanes, first + 64, n_b),
             };
             let start = if i == 0 { Start::Zero } else { Start::Add };
-            dispatch(Linear { lanes, start, w: flat(a), x: b_t, y, finish: Finish::Nothing, ahead });
+            dispatch(Linear {
+                lanes,
+                start,
+                w: Scalars::Rows(flat(a)),
+                x: b_t,
+                y,
+                finish: Finish::Nothing,
+                ahead,
+            });
         }
         done(first, width, flat(y));
     }

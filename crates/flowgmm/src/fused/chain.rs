@@ -15,33 +15,38 @@ use burn::{
 };
 use flowgmm_kernels::{Chain, Memory, Tape};
 
-use super::{Plain, Tracked, applies, differentiable, plain, plain_weights, slices, tensor, values};
+use super::{
+    Plain, Tracked, applies, contiguous, differentiable, plain, plain_weights, slices, tensor, values,
+};
 use crate::{bijection::Mapped, theta::Theta};
 
 /// Longer runs are cut: Burn fixes the number of a node's parents at compile time.
 pub(crate) const MAX_COUPLINGS: usize = 16;
 
-/// z and log_det by the kernel, or `None` where only composed operations work.
+/// Rows `[n, dim + 1]` of z and log_det, by the kernel, or `None` where only composed operations work.
 pub(crate) fn forward(
     chain: &Arc<Chain>,
     memory: Memory,
     thetas: &[&Theta],
     x: &Tensor<2>,
-) -> Option<Mapped> {
+) -> Option<Tensor<2>> {
     if !applies(x) {
         return None;
     }
-    let out = if x.is_autodiff() || thetas.iter().any(|theta| theta.value().is_autodiff()) {
-        tracked(chain, memory, thetas, x)
-    } else {
-        let weights = plain_weights(thetas);
-        let rows = plain(x.clone());
-        let n = x.dims()[0];
-        let out = chain.forward_only(&slices(&weights), values(&rows), n);
-        tensor(out, [n, chain.dim() + 1], x)
-    };
-    let dim = chain.dim();
-    Some(Mapped { value: out.clone().narrow(1, 0, dim), log_det: out.narrow(1, dim, 1) })
+    if x.is_autodiff() || thetas.iter().any(|theta| theta.value().is_autodiff()) {
+        return Some(tracked(chain, memory, thetas, x));
+    }
+    let weights = plain_weights(thetas);
+    let rows = plain(x.clone());
+    let n = x.dims()[0];
+    let out = chain.forward_only(&slices(&weights), values(&rows), n);
+    Some(tensor(out, [n, chain.dim() + 1], x))
+}
+
+/// z and log_det from such rows.
+pub(crate) fn cut(rows: Tensor<2>) -> Mapped {
+    let dim = rows.dims()[1] - 1;
+    Mapped { value: rows.clone().narrow(1, 0, dim), log_det: rows.narrow(1, dim, 1) }
 }
 
 /// x by the kernel, or `None` where only composed operations work (or a gradient is wanted).
@@ -74,7 +79,7 @@ fn node<const N: usize>(chain: &Arc<Chain>, memory: Memory, parents: Vec<Tracked
     let parents: [Tracked; N] = parents.try_into().expect("counted by the caller");
     let guards = parents.each_ref().map(|parent| parent.node());
     let primitives: Vec<Plain> =
-        parents.into_iter().map(|parent| parent.into_parts().0.to_contiguous()).collect();
+        parents.into_iter().map(|parent| contiguous(parent.into_parts().0)).collect();
     let (x, weights) = primitives.split_first().expect("x comes first");
     let n = x.shape()[0];
     let rows = |values: Vec<f32>| Plain::from_data(TensorData::new(values, [n, chain.dim() + 1]));
@@ -105,7 +110,7 @@ impl<const N: usize> Backward<Flex, N> for ChainBackward<N> {
     type State = Saved;
 
     fn backward(self, ops: Ops<Saved, N>, grads: &mut Gradients, _: &mut Checkpointer) {
-        let upstream = grads.consume::<Flex>(&ops.node).to_contiguous();
+        let upstream = contiguous(grads.consume::<Flex>(&ops.node));
         let Saved { chain, weights, tape } = ops.state;
         let n = upstream.shape()[0];
         // Data rows rarely want a gradient; without it the kernel skips the last product.

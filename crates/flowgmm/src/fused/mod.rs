@@ -7,7 +7,7 @@
 //! | file | operation |
 //! |---|---|
 //! | `chain` | a run of affine couplings: parents (x, theta_1, ..., theta_m) |
-//! | `gaussians` | the mixture's log-densities: parents (z, means, log sigmas) |
+//! | `gaussians` | the mixture's log-densities: parents (rows of z or of z and log_det, means, log sigmas) |
 //! | `residual` | a tower of residual blocks on images: parents (x, theta_1, ..., theta_m) |
 //! | `adam` | the optimiser's update, in place |
 
@@ -24,7 +24,8 @@ use burn::{
 use crate::theta::Theta;
 
 pub(crate) use adam::{adam, sum_of_squares};
-pub(crate) use chain::{MAX_COUPLINGS, forward, inverse};
+pub(crate) use chain::{MAX_COUPLINGS, cut, forward, inverse};
+pub(crate) use flowgmm_kernels::Tail;
 pub(crate) use gaussians::log_densities;
 pub(crate) use residual::{MAX_LAYERS, Tower, residual_tower};
 
@@ -47,7 +48,12 @@ fn differentiable<const D: usize>(tensor: Tensor<D>) -> Tracked {
 }
 
 fn plain<const D: usize>(tensor: Tensor<D>) -> Plain {
-    tensor.try_into_primitive::<Flex>().expect("checked by `applies`").to_contiguous()
+    contiguous(tensor.try_into_primitive::<Flex>().expect("checked by `applies`"))
+}
+
+/// Copies only what is scattered: rows cut from a larger tensor lie together.
+fn contiguous(tensor: Plain) -> Plain {
+    if tensor.as_slice::<f32>().is_some() { tensor } else { tensor.to_contiguous() }
 }
 
 fn plain_weights(thetas: &[&Theta]) -> Vec<Plain> {

@@ -1,7 +1,7 @@
 //! The kernels that move memory more than they compute: mixture and Adam.
 
 use super::{Work, chain::STEP, draw};
-use flowgmm_kernels::{AdamState, Gaussians, adam, sum_of_squares};
+use flowgmm_kernels::{AdamState, Gaussians, Tail, adam, sum_of_squares};
 use std::hint::black_box;
 
 /// W1's and W2's head: two and four Gaussians.
@@ -21,7 +21,7 @@ fn head(shape: &'static str, dim: usize, c: usize) -> Vec<Work> {
         let (z, upstream) = (z.clone(), upstream.clone());
         move || {
             let (means, precisions, constants) = (&means, &precisions, &constants);
-            run(&Gaussians { dim, means, precisions, constants }, &z, &upstream);
+            run(&Gaussians { dim, tail: Tail::Nothing, means, precisions, constants }, &z, &upstream);
         }
     };
     // Per row, Gaussian and column: difference, square, precision, sum; back the pulls on z, then on mu and log sigma.
