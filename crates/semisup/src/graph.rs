@@ -7,6 +7,7 @@
 use ndarray::{Array1, Array2, ArrayView2};
 use rayon::prelude::*;
 
+mod cells;
 mod knn;
 
 pub use knn::knn;
