@@ -9,7 +9,7 @@
 //! Memory: for each thread a block of `CELL` queries by `CELL` rows, besides the result.
 
 use ndarray::linalg::general_mat_mul;
-use ndarray::{Array2, ArrayView1, ArrayView2, s};
+use ndarray::{Array2, ArrayView1, ArrayView2, Axis, s};
 use rayon::prelude::*;
 
 use super::cells::{Cell, cells};
@@ -81,30 +81,36 @@ impl<'a> Search<'a> {
 struct Group<'s, 'a> {
     search: &'s Search<'a>,
     asked: &'s Cell,
-    found: Vec<Nearest>, // one per query
-    centre: Vec<f64>,    // [dim], of the queries
-    a: Centred,
-    b: Centred,
+    found: Vec<Nearest>,   // one per query
+    centre: Vec<f64>,      // [dim], of the queries
+    a: Centred,            // all queries
+    b: Centred,            // the rows of a cell
+    active: Array2<f32>,   // [CELL, dim], the queries compared with it
     products: Array2<f32>, // [CELL, CELL], -2 a.b
 }
 
 impl<'s, 'a> Group<'s, 'a> {
     fn new(search: &'s Search<'a>, asked: &'s Cell) -> Self {
+        let dim = search.x.ncols();
         let nearest = || Nearest { k: search.k, found: Vec::with_capacity(search.k) };
+        let centre: Vec<f64> = asked.lo.iter().zip(&asked.hi).map(|(lo, hi)| lo / 2. + hi / 2.).collect();
+        let mut a = Centred::new(dim);
+        a.fill(search.queries, &asked.rows, &centre, search.scale);
         Self {
             search,
             asked,
             found: asked.rows.iter().map(|_| nearest()).collect(),
-            centre: asked.lo.iter().zip(&asked.hi).map(|(lo, hi)| lo / 2. + hi / 2.).collect(),
-            a: Centred::new(search.x.ncols()),
-            b: Centred::new(search.x.ncols()),
+            centre,
+            a,
+            b: Centred::new(dim),
+            active: Array2::zeros((CELL, dim)),
             products: Array2::zeros((CELL, CELL)),
         }
     }
 
     fn query(&self, slot: usize) -> ArrayView1<'a, f64> {
         let queries = self.search.queries;
-        queries.index_axis_move(ndarray::Axis(0), self.asked.rows[slot] as usize)
+        queries.index_axis_move(Axis(0), self.asked.rows[slot] as usize)
     }
 
     /// Takes the rows of a cell into account, `gap` being the least distance of any.
@@ -118,11 +124,13 @@ impl<'s, 'a> Group<'s, 'a> {
         if active.is_empty() {
             return;
         }
-        let queries: Vec<ArrayView1<f64>> = active.iter().map(|&slot| self.query(slot)).collect();
-        self.a.fill(queries.iter().copied(), &self.centre, scale);
-        self.b.fill(cell.rows.iter().map(|&row| x.row(row as usize)), &self.centre, scale);
+        for (&slot, mut to) in active.iter().zip(self.active.rows_mut()) {
+            to.assign(&self.a.values.row(slot));
+        }
+        self.b.fill(x, &cell.rows, &self.centre, scale);
         let block = s![..active.len(), ..cell.rows.len()];
-        let (a, b) = (self.a.rows(), self.b.rows());
+        let a = self.active.slice(s![..active.len(), ..]);
+        let b = self.b.values.slice(s![..cell.rows.len(), ..]);
         general_mat_mul(-2., &a, &b.t(), 0., &mut self.products.slice_mut(block));
         for (i, &slot) in active.iter().enumerate() {
             self.refine(i, slot, cell);
@@ -134,16 +142,16 @@ impl<'s, 'a> Group<'s, 'a> {
         /// Rows looked at together.
         const STRIP: usize = 16;
         let query = self.query(slot);
-        let margin = Margin::new(self.a.squared[i], self.b.longest, query.len(), self.search.scale);
+        let margin = Margin::new(self.a.squared[slot], self.b.longest, query.len(), self.search.scale);
         let nearest = &mut self.found[slot];
         let mut limit = margin.limit(nearest.last().0);
         let products = self.products.row(i);
-        let products = products.as_slice().expect("a row of a block is contiguous");
-        let strips = products.chunks(STRIP).zip(self.b.rounded.chunks(STRIP)).zip(cell.rows.chunks(STRIP));
-        for ((products, norms), rows) in strips {
+        let (products, _) = products.as_slice().expect("a row of a block is contiguous").as_chunks::<STRIP>();
+        let (norms, _) = self.b.rounded.as_chunks::<STRIP>();
+        for ((products, norms), rows) in products.iter().zip(norms).zip(cell.rows.chunks(STRIP)) {
             // Not above rather than below: what is not a number must pass.
-            let near = |product: f32, norm: f32| !(norm + product > limit);
-            if !products.iter().zip(norms).fold(false, |any, (p, norm)| any | near(*p, *norm)) {
+            let near = |at: usize| u32::from(!(norms[at] + products[at] > limit));
+            if (0..STRIP).map(near).sum::<u32>() == 0 {
                 continue;
             }
             for ((&product, &norm), &row) in products.iter().zip(norms).zip(rows) {
@@ -160,44 +168,54 @@ impl<'s, 'a> Group<'s, 'a> {
 
 /// Rows relative to a centre, scaled and in single precision.
 struct Centred {
-    values: Array2<f32>, // [CELL, dim], of which squared.len() rows are in use
-    squared: Vec<f64>,   // lengths
-    rounded: Vec<f32>,   // the same
-    longest: f64,        // squared
+    values: Array2<f32>,  // [CELL, dim], of which squared.len() rows are in use
+    squared: Vec<f64>,    // lengths
+    rounded: [f32; CELL], // the same, and infinity where no row is
+    longest: f64,         // squared
 }
 
 impl Centred {
     fn new(dim: usize) -> Self {
-        let empty = || Vec::with_capacity(CELL);
-        Self { values: Array2::zeros((CELL, dim)), squared: empty(), rounded: Vec::new(), longest: 0. }
+        let values = Array2::zeros((CELL, dim));
+        Self { values, squared: Vec::with_capacity(CELL), rounded: [f32::INFINITY; CELL], longest: 0. }
     }
 
-    fn fill<'a>(&mut self, rows: impl Iterator<Item = ArrayView1<'a, f64>>, centre: &[f64], scale: f64) {
+    fn fill(&mut self, x: ArrayView2<f64>, rows: &[u32], centre: &[f64], scale: f64) {
         self.squared.clear();
-        for (row, mut to) in rows.zip(self.values.rows_mut()) {
-            let mut squared = 0.;
+        self.rounded.fill(f32::INFINITY);
+        for ((&row, mut to), rounded) in rows.iter().zip(self.values.rows_mut()).zip(&mut self.rounded) {
+            let row = x.index_axis_move(Axis(0), row as usize);
+            let row = row.to_slice().expect("standard layout");
+            let to = to.as_slice_mut().expect("standard layout");
             for ((to, value), centre) in to.iter_mut().zip(row).zip(centre) {
-                let difference = (value - centre) * scale;
-                squared += difference * difference;
-                *to = difference as f32;
+                *to = ((value - centre) * scale) as f32;
             }
+            let squared = length_squared(to);
+            *rounded = squared as f32;
             self.squared.push(squared);
         }
-        self.rounded.clear();
-        self.rounded.extend(self.squared.iter().map(|&squared| squared as f32));
         self.longest = self.squared.iter().fold(0., |longest, &squared| longest.max(squared));
     }
+}
 
-    fn rows(&self) -> ArrayView2<'_, f32> {
-        self.values.slice(s![..self.squared.len(), ..])
+/// |a|^2, in lanes for speed.
+fn length_squared(a: &[f32]) -> f64 {
+    const LANES: usize = 8;
+    let (strips, rest) = a.as_chunks::<LANES>();
+    let mut sums = [0.; LANES];
+    for strip in strips {
+        for (sum, &a) in sums.iter_mut().zip(strip) {
+            *sum += f64::from(a) * f64::from(a);
+        }
     }
+    sums.iter().sum::<f64>() + rest.iter().map(|&a| f64::from(a) * f64::from(a)).sum::<f64>()
 }
 
 /// How far |b|^2 - 2 a.b in single precision can be from the truth.
 ///
 /// With u = 2^-24: a and b round by u each, a sum of dim products by dim u, in any order and with blocks
-/// added up by at most dim u more, and |b|^2 and the last sum by u each; all relative to |a|, |b| and their
-/// products, hence below (2 dim + 32) u (|a| + |b|)^2. The rest covers double precision, and underflow.
+/// added up by at most dim u more, and |a|^2, |b|^2 and the last sum by a few u; all relative to |a|, |b| and
+/// their products, hence below (2 dim + 32) u (|a| + |b|)^2. The rest covers double precision, and underflow.
 struct Margin {
     dim: f64,
     a_squared: f64,
