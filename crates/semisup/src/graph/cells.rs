@@ -72,8 +72,9 @@ fn place(x: ArrayView2<f64>, rows: &mut [u32], depth: usize) -> usize {
     let value = |row: u32| x[[row as usize, column]];
     if depth < DEEP {
         // A mean parts a rare value from a common one, a median would part the common one.
-        rows.sort_unstable_by_key(|&row| (!(value(row) <= mean), row));
-        let at = rows.partition_point(|&row| value(row) <= mean);
+        let below = |row: u32| value(row) <= mean;
+        rows.sort_unstable_by_key(|&row| (!below(row), row));
+        let at = rows.partition_point(|&row| below(row));
         if at > 0 && at < rows.len() {
             return at;
         }

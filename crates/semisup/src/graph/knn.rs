@@ -149,13 +149,12 @@ impl<'s, 'a> Group<'s, 'a> {
         let (products, _) = products.as_slice().expect("a row of a block is contiguous").as_chunks::<STRIP>();
         let (norms, _) = self.b.rounded.as_chunks::<STRIP>();
         for ((products, norms), rows) in products.iter().zip(norms).zip(cell.rows.chunks(STRIP)) {
-            // Not above rather than below: what is not a number must pass.
-            let near = |at: usize| u32::from(!(norms[at] + products[at] > limit));
+            let near = |at: usize| u32::from(!exceeds(norms[at] + products[at], limit));
             if (0..STRIP).map(near).sum::<u32>() == 0 {
                 continue;
             }
             for ((&product, &norm), &row) in products.iter().zip(norms).zip(rows) {
-                if !(norm + product > limit) {
+                if !exceeds(norm + product, limit) {
                     let distance = squared_distance(query, self.search.x.row(row as usize), nearest.last().0);
                     if nearest.offer(distance, row) {
                         limit = margin.limit(nearest.last().0);
@@ -265,6 +264,11 @@ impl Nearest {
     }
 }
 
+/// Never for what is not a number, which must be looked at.
+fn exceeds(score: f32, limit: f32) -> bool {
+    score > limit
+}
+
 /// |a - b|^2, or infinity as soon as it is known to exceed `enough`.
 fn squared_distance(a: ArrayView1<f64>, b: ArrayView1<f64>, enough: f64) -> f64 {
     const STRIP: usize = 8;
@@ -274,7 +278,7 @@ fn squared_distance(a: ArrayView1<f64>, b: ArrayView1<f64>, enough: f64) -> f64 
         for (a, b) in a.iter().zip(b) {
             sum += (a - b) * (a - b);
         }
-        if !(sum <= enough) {
+        if sum > enough || sum.is_nan() {
             return f64::INFINITY;
         }
     }
