@@ -49,6 +49,11 @@ proptest! {
         check(x.view(), queries.view(), k);
     }
 
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     /// Several cells of rows and of queries, clusters far apart, columns of very different widths.
     #[test]
     fn agrees_with_sorting_over_many_cells(
