@@ -3,13 +3,20 @@
 //!
 //! With W the symmetric kNN graph, S = D^-1/2 W D^-1/2 and Y the one-hot labels (0 where unlabelled), `[n,
 //! K]`: (I - alpha S) F = (1 - alpha) Y. The matrix is positive definite, so conjugate gradients solve it.
+//! [`crate::LabelSpreading`] makes of it a classifier of new rows.
 
-use ndarray::{Array1, Array2, ArrayView2};
+use ndarray::{Array2, ArrayView2, Axis, Zip};
 use rayon::prelude::*;
 
+mod cells;
 mod knn;
+mod neighbours;
+mod solve;
 
 pub use knn::knn;
+pub(crate) use neighbours::{Neighbours, least_positive, local_gaussian};
+use solve::{PIECE, conjugate_gradients};
+pub(crate) use solve::{iterate, one_hot, to_distributions};
 
 /// How much an edge of the graph counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,41 +28,64 @@ pub enum EdgeWeight {
     LocalGaussian,
 }
 
-/// A symmetric graph in compressed rows: the edges of i are `neighbours[offsets[i]..offsets[i + 1]]`,
-/// ascending.
+/// A graph in compressed rows: the edges of i are `neighbours[offsets[i]..offsets[i + 1]]`, ascending, none
+/// of them to i itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
     offsets: Vec<usize>, // [n + 1]
-    neighbours: Vec<usize>,
+    neighbours: Vec<u32>,
     weights: Vec<f64>,
 }
 
 impl Graph {
     /// Joins i and j if one is among the `k` nearest neighbours of the other, x `[n, dim]`.
     pub fn symmetric_knn(x: ArrayView2<f64>, k: usize, weight: EdgeWeight) -> Self {
-        let directed = neighbours_of_rows(x, k);
-        let sigma = local_scales(&directed);
-        let mut edges: Vec<Vec<(usize, f64)>> = directed.clone();
-        for (i, neighbours) in directed.iter().enumerate() {
-            for &(j, squared) in neighbours {
-                edges[j].push((i, squared));
-            }
-        }
-        let mut graph = Graph { offsets: vec![0], neighbours: Vec::new(), weights: Vec::new() };
-        for (i, mut row) in edges.into_iter().enumerate() {
+        let near = Neighbours::of_rows(x, k);
+        Self::symmetric(&near, weight, &near.local_scales())
+    }
+
+    /// Joins i and j if one is a neighbour of the other, with the scale of distances around each row.
+    pub(crate) fn symmetric(near: &Neighbours, weight: EdgeWeight, sigma: &[f64]) -> Self {
+        let (starts, arrows) = near.reversed();
+        let mut graph = Self::empty();
+        let mut row: Vec<(u32, f64)> = Vec::new();
+        for i in 0..near.n() {
+            row.clear();
+            row.extend(near.of(i).map(|(j, squared)| (j as u32, squared)));
+            row.extend(&arrows[starts[i]..starts[i + 1]]);
             row.sort_unstable_by_key(|&(j, _)| j);
             row.dedup_by_key(|&mut (j, _)| j);
-            for (j, squared) in row {
-                graph.neighbours.push(j);
-                graph.weights.push(match weight {
-                    EdgeWeight::One => 1.,
-                    EdgeWeight::LocalGaussian if squared == 0. => 1.,
-                    EdgeWeight::LocalGaussian => (-squared / (sigma[i] * sigma[j])).exp(),
-                });
-            }
-            graph.offsets.push(graph.neighbours.len());
+            graph.push(row.iter().map(|&(j, squared)| match weight {
+                EdgeWeight::One => (j, 1.),
+                EdgeWeight::LocalGaussian => (j, local_gaussian(squared, sigma[i], sigma[j as usize])),
+            }));
         }
         graph
+    }
+
+    /// Arrows of weight 1 from each row to those of its `k` nearest rows, itself counted, that are others.
+    pub(crate) fn directed_knn(x: ArrayView2<f64>, k: usize) -> Self {
+        let (index, _) = knn(x, x, k);
+        let mut graph = Self::empty();
+        for (i, nearest) in index.rows().into_iter().enumerate() {
+            let mut row: Vec<u32> = nearest.iter().filter(|&&j| j != i).map(|&j| j as u32).collect();
+            row.sort_unstable();
+            graph.push(row.into_iter().map(|j| (j, 1.)));
+        }
+        graph
+    }
+
+    fn empty() -> Self {
+        Self { offsets: vec![0], neighbours: Vec::new(), weights: Vec::new() }
+    }
+
+    /// Adds a vertex.
+    fn push(&mut self, edges: impl Iterator<Item = (u32, f64)>) {
+        for (j, weight) in edges {
+            self.neighbours.push(j);
+            self.weights.push(weight);
+        }
+        self.offsets.push(self.neighbours.len());
     }
 
     /// Number of vertices.
@@ -66,24 +96,37 @@ impl Graph {
     /// The neighbours of vertex i, ascending, with their weights.
     pub fn edges(&self, i: usize) -> impl Iterator<Item = (usize, f64)> {
         let row = self.offsets[i]..self.offsets[i + 1];
-        self.neighbours[row.clone()].iter().copied().zip(self.weights[row].iter().copied())
+        self.neighbours[row.clone()].iter().map(|&j| j as usize).zip(self.weights[row].iter().copied())
     }
 
-    /// S = D^-1/2 W D^-1/2, the eigenvalues of which lie in [-1, 1]. A vertex without weight keeps a zero
-    /// row.
-    fn normalised(mut self) -> Self {
-        let degree: Vec<f64> = (0..self.n()).map(|i| self.edges(i).map(|(_, w)| w).sum()).collect();
+    /// S = D^-1/2 W D^-1/2, with D the weight that arrives at a vertex, 1 where none does. The eigenvalues lie
+    /// in the unit circle, since W D^-1 spreads each vertex's one unit over others.
+    pub(crate) fn normalised(mut self) -> Self {
+        let mut degree = vec![0.; self.n()];
+        for (&j, weight) in self.neighbours.iter().zip(&self.weights) {
+            degree[j as usize] += weight;
+        }
+        degree.iter_mut().filter(|degree| **degree == 0.).for_each(|degree| *degree = 1.);
         for i in 0..self.n() {
             for edge in self.offsets[i]..self.offsets[i + 1] {
-                let scale = (degree[i] * degree[self.neighbours[edge]]).sqrt();
-                self.weights[edge] = if scale > 0. { self.weights[edge] / scale } else { 0. };
+                self.weights[edge] /= degree[i].sqrt() * degree[self.neighbours[edge] as usize].sqrt();
             }
         }
         self
     }
 
-    fn times(&self, v: &Array1<f64>) -> Array1<f64> {
-        (0..self.n()).map(|i| self.edges(i).map(|(j, w)| w * v[j]).sum()).collect()
+    /// W v for all columns of v `[n, K]`.
+    pub(crate) fn times(&self, v: &Array2<f64>) -> Array2<f64> {
+        let mut out = Array2::zeros(v.dim());
+        let pieces: Vec<_> = out.axis_chunks_iter_mut(Axis(0), PIECE).enumerate().collect();
+        pieces.into_par_iter().for_each(|(piece, mut out)| {
+            for (i, mut out) in out.rows_mut().into_iter().enumerate() {
+                for (j, weight) in self.edges(piece * PIECE + i) {
+                    out.scaled_add(weight, &v.row(j));
+                }
+            }
+        });
+        out
     }
 }
 
@@ -104,66 +147,20 @@ pub fn label_spreading(
 /// # Panics
 /// If `alpha` is not in [0, 1) or there is not one `y` per vertex.
 pub fn spread(graph: Graph, y: &[Option<usize>], n_classes: usize, alpha: f64) -> Array2<f64> {
+    to_distributions(solve(graph, y, n_classes, alpha))
+}
+
+/// F `[n, n_classes]` of a symmetric graph, not yet normalised.
+pub(crate) fn solve(graph: Graph, y: &[Option<usize>], n_classes: usize, alpha: f64) -> Array2<f64> {
     assert!((0. ..1.).contains(&alpha), "alpha must be in [0, 1)");
     assert_eq!(graph.n(), y.len(), "one label or None per vertex");
     let s = graph.normalised();
-    let columns: Vec<Array1<f64>> = (0..n_classes)
-        .into_par_iter()
-        .map(|k| {
-            let seeds = y.iter().map(|y| if *y == Some(k) { 1. - alpha } else { 0. }).collect();
-            conjugate_gradients(|v| v - alpha * s.times(v), seeds)
-        })
-        .collect();
-    let mut f = Array2::from_shape_fn((y.len(), n_classes), |(i, k)| columns[k][i].max(0.));
-    for mut row in f.rows_mut() {
-        let mass = row.sum();
-        row.mapv_inplace(|f| if mass > 0. { f / mass } else { 1. / n_classes as f64 });
-    }
-    f
-}
-
-/// Solves A x = b for positive definite A to a residual of 1e-10 |b|: some rows get a share of 1e-6 only and
-/// still want their ratio right.
-fn conjugate_gradients(a: impl Fn(&Array1<f64>) -> Array1<f64>, b: Array1<f64>) -> Array1<f64> {
-    const TOLERANCE: f64 = 1e-10;
-    const MAX_STEPS: usize = 10_000; // alpha = 0.99 takes about a hundred
-    let mut x = Array1::zeros(b.len());
-    let mut residual = b;
-    let mut direction = residual.clone();
-    let mut squared = residual.dot(&residual);
-    let enough = TOLERANCE * TOLERANCE * squared;
-    for _ in 0..MAX_STEPS {
-        if squared <= enough {
-            break;
-        }
-        let image = a(&direction);
-        let step = squared / direction.dot(&image);
-        x.scaled_add(step, &direction);
-        residual.scaled_add(-step, &image);
-        let before = std::mem::replace(&mut squared, residual.dot(&residual));
-        direction = &residual + (squared / before) * &direction;
-    }
-    x
-}
-
-/// The k nearest other rows of each row, with squared distances.
-fn neighbours_of_rows(x: ArrayView2<f64>, k: usize) -> Vec<Vec<(usize, f64)>> {
-    let (index, squared) = knn(x, x, k + 1);
-    let rows = index.rows().into_iter().zip(squared.rows()).enumerate();
-    // A row need not be its own first neighbour: others may coincide with it.
-    rows.map(|(i, (index, squared))| {
-        let others = index.iter().copied().zip(squared.iter().copied()).filter(|&(j, _)| j != i);
-        others.take(k).collect()
-    })
-    .collect()
-}
-
-/// Distance to the last neighbour; where that is 0 (duplicates), the smallest positive one of all rows.
-fn local_scales(neighbours: &[Vec<(usize, f64)>]) -> Vec<f64> {
-    let sigma: Vec<f64> =
-        neighbours.iter().map(|row| row.last().map_or(0., |(_, squared)| squared.sqrt())).collect();
-    let least = sigma.iter().copied().filter(|&sigma| sigma > 0.).fold(f64::INFINITY, f64::min);
-    sigma.into_iter().map(|sigma| if sigma > 0. { sigma } else { least }).collect()
+    let system = |v: &Array2<f64>| {
+        let mut out = s.times(v);
+        Zip::from(&mut out).and(v).for_each(|out, v| *out = v - alpha * *out);
+        out
+    };
+    conjugate_gradients(system, one_hot(y, n_classes) * (1. - alpha)).mapv_into(|f| f.max(0.))
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@
 //! minimise  1/2 |W|^2 + C sum_i -sum_k q_ik log p(k | x_i),    p(. | x) = softmax(W x + b)
 //! ```
 //!
-//! which is convex; b is not penalised. The same problem as scikit-learn's, so that C means the same.
+//! which is convex; b is not penalised. The same problem as scikit-learn's for three classes or more, so that C
+//! means the same; for two, scikit-learn penalises the difference of the two rows of W, and its C is twice ours.
 //!
 //! Self-training (Yarowsky 1995): fit on the labels, adopt the predictions that are certain enough, fit again,
 //! until no more are adopted.
@@ -20,6 +21,9 @@ use crate::metrics::arg_max;
 const CHUNK: usize = 1024;
 /// Pairs of steps and gradient changes that L-BFGS remembers.
 const MEMORY: usize = 10;
+
+/// How often self-training adopts predictions, as in scikit-learn.
+const ROUNDS: usize = 10;
 
 /// A fitted logistic regression.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,7 +58,7 @@ impl Logistic {
 }
 
 /// p(k | x) of all rows by self-training from the labels there are: predictions of probability at least `threshold`
-/// become labels, for at most ten rounds.
+/// become labels, ten times at most.
 pub fn self_training(
     x: ArrayView2<f64>,
     y: &[Option<usize>],
@@ -73,10 +77,10 @@ pub fn self_training(
         let best = arg_max(p.view());
         let adopted: Vec<usize> =
             (0..y.len()).filter(|&row| y[row].is_none() && p[[row, best[row]]] >= threshold).collect();
-        round += 1;
-        if adopted.is_empty() || round == 10 {
+        if adopted.is_empty() || round == ROUNDS {
             return (model, p);
         }
+        round += 1;
         adopted.into_iter().for_each(|row| y[row] = Some(best[row]));
     }
 }
@@ -122,7 +126,7 @@ fn log_sum_exp(row: ArrayView1<f64>) -> f64 {
 
 /// The minimum of a smooth convex function by L-BFGS (Nocedal and Wright, algorithm 7.5) with backtracking.
 fn minimise(mut at: Array1<f64>, f: impl Fn(&Array1<f64>) -> (f64, Array1<f64>)) -> Array1<f64> {
-    const TOLERANCE: f64 = 1e-6;
+    const TOLERANCE: f64 = 1e-9;
     let (mut value, mut gradient) = f(&at);
     let start = gradient.dot(&gradient).sqrt().max(1.0);
     let mut pairs: Vec<(Array1<f64>, Array1<f64>, f64)> = Vec::new(); // s, y, 1 / s.y
@@ -151,7 +155,7 @@ fn minimise(mut at: Array1<f64>, f: impl Fn(&Array1<f64>) -> (f64, Array1<f64>))
         }
         let gain = value - next_value;
         (at, value, gradient) = (next, next_value, next_gradient);
-        if gain.abs() <= 1e-12 * value.abs().max(1.0) {
+        if gain.abs() <= 1e-15 * value.abs().max(1.0) {
             break;
         }
     }
