@@ -16,9 +16,11 @@ use serde_json::{Value, json};
 use crate::{
     OnDevice, Threads,
     columns::{self, Declared},
-    configure_threads, evaluate,
+    configure_threads,
+    evaluate::{self, LabelledRows},
     exit::{Failure, Result},
-    input::{Reading, warn},
+    fit_report::{self, Answers, Origins, Subject},
+    input::{Reading, is_standard, warn},
     inspect, interrupt,
     output::{self, check_writable},
     progress::{Display, FitProgress},
@@ -59,6 +61,10 @@ pub struct Args {
     /// Model file to write
     #[arg(long, value_name = "OUT", required_unless_present_any = ["print_config", "print_schema"])]
     model: Option<PathBuf>,
+    /// HTML report to write: what the data look like, what was chosen, how far to trust the model, and whether the
+    /// unlabelled rows help; measuring that takes about as long again as the fit
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["print_config", "print_schema"])]
+    report: Option<PathBuf>,
     /// Seed of all randomness [default: 0]
     #[arg(long, value_name = "N", env = "FLOWGMM_SEED")]
     seed: Option<u64>,
@@ -108,8 +114,8 @@ enum EngineName {
 
 /// Runs the command.
 pub fn run(args: &Args, matches: &ArgMatches) -> Result<()> {
-    if let Some(model) = &args.model {
-        check_writable(model)?;
+    for path in args.model.iter().chain(&args.report) {
+        check_writable(path)?;
     }
     configure_threads(args.threads.among(args.config.as_deref()))?;
     interrupt::listen()?;
@@ -117,7 +123,7 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<()> {
     if args.print_schema {
         return output::print(&columns::table(&table.schema));
     }
-    let TrainingTable { data, schema, encoding, texts } = table;
+    let TrainingTable { data, schema, encoding, texts, origins } = table;
     let recipe = args.preset.recipe(&data, args.seed.unwrap_or(0))?;
     let settings = gather(args, &recipe, matches)?;
     let Some(path) = args.model.as_ref().filter(|_| !args.print_config) else {
@@ -130,8 +136,27 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<()> {
     let model = model.with_encoding(encoding).with_texts(texts).with_decisions(recipe.decisions);
     model.save(path)?;
     let test = args.test.as_ref().map(|test| tested(args, &model, path, test)).transpose()?;
-    let (data, schema, settings) = (&data, &schema, &settings);
-    let outcome = Outcome { model: &model, data, schema, settings, path, test, seconds: began.elapsed() };
+    let (data, schema, settings, seconds) = (&data, &schema, &settings, began.elapsed());
+    let test_rows = test.as_ref().map(|(rows, _)| rows);
+    let subject = Subject {
+        model: &model,
+        data,
+        schema,
+        settings,
+        place: &place,
+        origins: &origins,
+        test: test_rows,
+        table: table_name(&args.file),
+        model_path: path,
+        seconds,
+        quiet: args.quiet,
+    };
+    let report = match &args.report {
+        Some(to) => Some((to, fit_report::write(&subject, to)?)),
+        None => None,
+    };
+    let test = test.map(|(_, scores)| scores);
+    let outcome = Outcome { model: &model, data, schema, settings, path, test, report, seconds };
     if args.json { output::print_json(&outcome.to_json()) } else { output::print(&outcome.to_text()) }
 }
 
@@ -163,18 +188,23 @@ struct TrainingTable {
     schema: Schema,
     encoding: Encoding,
     texts: Vec<TextColumn>,
+    origins: Origins,
 }
 
 impl TrainingTable {
     fn read(args: &Args) -> Result<Self> {
         let label = args.label.as_str();
         let mut frame = args.reading.all(&args.file, &[label])?;
+        let mut origins = Origins::default();
+        origins.add(&frame);
         let Labels { mut y, classes, warnings } = semisup::labels(&frame, label, &args.unlabelled_value)?;
         warnings.iter().for_each(|warning| warn(&warning.message));
         let features: Vec<String> = frame.column_names().into_iter().filter(|name| name != label).collect();
         for path in &args.unlabelled {
             for batch in args.reading.open(path, &[label])? {
-                frame.append(batch?, &features)?;
+                let batch = batch?;
+                origins.add(&batch);
+                frame.append(batch, &features)?;
             }
         }
         y.resize(frame.n(), None); // whatever labels those files have are not looked at
@@ -188,14 +218,22 @@ impl TrainingTable {
         let encoding = Encoding::learn(&schema, &frame)?;
         let x = encoding.encode(&frame)?.x;
         let data = SemiSupervised::new(x, y, classes, encoding.feature_names())?;
-        Ok(Self { data, schema, encoding, texts })
+        Ok(Self { data, schema, encoding, texts, origins })
     }
 }
 
-/// Scores on the rows of `--test`.
-fn tested(args: &Args, model: &Model, path: &Path, test: &Path) -> Result<Scores> {
+fn table_name(path: &Path) -> String {
+    if is_standard(path) {
+        return "standard input".into();
+    }
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The rows of `--test`, and the scores on them.
+fn tested(args: &Args, model: &Model, path: &Path, test: &Path) -> Result<(LabelledRows, Scores)> {
     let rows = evaluate::labelled(model, path, test, &args.label, &args.reading)?;
-    Ok(Scores::from_log_probs(&model.score(rows.x.view()).log_probs, &rows.y))
+    let scores = Scores::from_log_probs(&model.score(rows.x.view()).log_probs, &rows.y);
+    Ok((rows, scores))
 }
 
 fn gather(args: &Args, recipe: &Recipe, matches: &ArgMatches) -> Result<Settings> {
@@ -279,6 +317,7 @@ struct Outcome<'a> {
     settings: &'a Settings,
     path: &'a Path,
     test: Option<Scores>,
+    report: Option<(&'a PathBuf, Answers)>,
     seconds: Duration,
 }
 
@@ -314,7 +353,7 @@ impl Outcome<'_> {
     fn to_json(&self) -> Value {
         let last = self.model.history().epochs.last();
         let provenance = self.model.provenance();
-        json!({
+        let mut object = json!({
             "model": self.path.display().to_string(),
             "rows": self.data.n(),
             "labelled": provenance.n_labelled,
@@ -338,7 +377,12 @@ impl Outcome<'_> {
             "rollbacks": provenance.rollbacks,
             "certificate": provenance.certificate,
             "seconds": self.seconds.as_secs_f64(),
-        })
+        });
+        if let Some((path, answers)) = &self.report {
+            object["report"] = json!(path.display().to_string());
+            answers.add_to(&mut object);
+        }
+        object
     }
 
     fn to_text(&self) -> String {
@@ -374,6 +418,10 @@ impl Outcome<'_> {
         }
         facts.push(("time", format!("{:.1} s", self.seconds.as_secs_f64())));
         facts.push(("model", self.path.display().to_string()));
+        if let Some((path, answers)) = &self.report {
+            facts.extend(answers.facts());
+            facts.push(("report", path.display().to_string()));
+        }
         text::facts(&facts)
     }
 }

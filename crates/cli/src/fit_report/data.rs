@@ -1,0 +1,139 @@
+//! What the data looked like: labels per class, columns, and the columns that separate the classes.
+
+use flowgmm_report::{Bar, Bars, Cell, Column, Columns, Grid, Histogram, Plot, Section, Table};
+use ndarray::Axis;
+use semisup::{Cells, metrics, metrics::arg_max, schema::ColumnSummary};
+
+use super::{Subject, percent, short, spread};
+
+/// Columns listed.
+const LISTED: usize = 30;
+/// Columns drawn.
+const DRAWN: usize = 6;
+/// More classes than this overlap too much to be drawn one by one.
+const CLASSES: usize = 4;
+/// Rows that columns are judged and drawn by.
+const ROWS: usize = 4000;
+
+/// The table's columns, those that separate the classes best first: by the share of variance between classes, with
+/// the model's word for rows without a label.
+pub fn separating(subject: &Subject) -> Vec<String> {
+    let Some(encoding) = subject.model.encoding() else { return Vec::new() };
+    let (x, classes) = sample(subject);
+    let shares = metrics::separation(x.view(), &classes, subject.data.n_classes());
+    let mut columns: Vec<(String, f64)> = Vec::new();
+    for (feature, share) in encoding.features().iter().zip(shares) {
+        match columns.iter_mut().find(|(name, _)| *name == feature.column) {
+            Some((_, best)) => *best = best.max(share),
+            None => columns.push((feature.column.clone(), share)),
+        }
+    }
+    columns.sort_by(|a, b| b.1.total_cmp(&a.1));
+    columns.into_iter().map(|(name, _)| name).collect()
+}
+
+fn sample(subject: &Subject) -> (ndarray::Array2<f64>, Vec<usize>) {
+    let data = subject.data;
+    let rows = spread(data.n(), ROWS);
+    let x = data.x().select(Axis(0), &rows);
+    let guessed = arg_max(subject.model.score(x.view()).log_probs.view());
+    let classes = rows.iter().zip(guessed).map(|(&row, guess)| data.y()[row].unwrap_or(guess)).collect();
+    (x, classes)
+}
+
+/// The section.
+pub fn section(subject: &Subject, columns: &[String]) -> Section {
+    let data = subject.data;
+    let used = subject.schema.columns().iter().filter(|column| column.kind.is_encoded()).count();
+    let bars = Grid::of(Columns::Two, vec![labels(subject).figure()]);
+    let mut histograms = Grid::of(Columns::Three, histograms(subject, columns));
+    histograms.label = "Columns that separate the classes most".into();
+    let grids = [bars, histograms].into_iter().filter(|grid| !grid.figures.is_empty());
+    Section {
+        heading: "The data".into(),
+        text: format!(
+            "{} rows, {} of them labelled ({}). Of {} columns besides the label {used} are used and become {} \
+             dimensions.",
+            data.n(),
+            data.labelled().len(),
+            percent(data.labelled().len() as f64 / data.n() as f64),
+            subject.schema.columns().len(),
+            data.dim()
+        ),
+        tables: vec![table(subject, columns)],
+        grids: grids.collect(),
+    }
+}
+
+fn labels(subject: &Subject) -> Bars {
+    let counts = subject.data.classes().iter().zip(subject.data.class_counts());
+    let bar = |(k, (name, n)): (usize, (&String, usize))| Bar {
+        name: name.clone(),
+        value: n as f64,
+        shown: n.to_string(),
+        colour: k,
+    };
+    Bars {
+        title: "Labels per class".into(),
+        caption: "A class with few labels is learnt from few examples, however many rows there are.".into(),
+        bars: counts.enumerate().map(bar).collect(),
+    }
+}
+
+/// All columns, or those with a warning and those that matter most.
+fn table(subject: &Subject, separating: &[String]) -> Table {
+    let all: Vec<ColumnSummary> = subject.schema.summary();
+    let n = all.len();
+    let rank = |c: &ColumnSummary| separating.iter().position(|name| *name == c.name).unwrap_or(usize::MAX);
+    let mut listed: Vec<(usize, ColumnSummary)> = all.into_iter().enumerate().collect();
+    listed.sort_by_key(|(at, c)| (c.warning.is_none(), rank(c), *at));
+    listed.truncate(LISTED);
+    listed.sort_by_key(|(at, _)| *at);
+    let noted = listed.iter().any(|(_, c)| c.warning.is_some());
+    let row = |(at, c): &(usize, ColumnSummary)| {
+        let missing = subject.schema.columns()[*at].missing;
+        let shown = if missing > 0.0 { percent(missing) } else { "0".into() };
+        let mut row = vec![Cell::from(short(&c.name, 40)), c.kind.into(), Cell::shown(missing, shown)];
+        row.extend([Cell::from(without_gaps(&c.saw)), c.becomes.as_str().into()]);
+        row.extend(noted.then(|| Cell::from(c.warning.clone().unwrap_or_default())));
+        row
+    };
+    let mut columns = vec![Column::text("Column"), Column::text("Kind"), Column::number("Missing")];
+    columns.extend([Column::text("Values"), Column::text("Becomes")]);
+    columns.extend(noted.then(|| Column::text("Look at this")));
+    let caption = match n {
+        n if n > LISTED => format!(
+            "{LISTED} of {n} columns: those with a warning, then those that separate the classes most."
+        ),
+        _ => "Columns besides the label.".into(),
+    };
+    Table { caption, columns, rows: listed.iter().map(row).collect() }
+}
+
+/// The share of missing cells has its own column.
+fn without_gaps(saw: &str) -> &str {
+    match saw.rsplit_once(", ") {
+        Some((rest, last)) if last.ends_with("% missing") => rest,
+        _ => saw,
+    }
+}
+
+/// Histograms of columns of numbers, by class if there are few.
+fn histograms(subject: &Subject, columns: &[String]) -> Vec<flowgmm_report::Figure> {
+    let Some(encoding) = subject.model.encoding() else { return Vec::new() };
+    let (x, classes) = sample(subject);
+    let frame = encoding.decode(x.view());
+    let names = subject.data.classes();
+    let histogram = |column: &String| {
+        let Some(Cells::Numbers(values)) = frame.column(column) else { return None };
+        let of = |k: usize| values.iter().zip(&classes).filter(|(_, c)| **c == k).map(|(v, _)| *v).collect();
+        let samples = if names.len() <= CLASSES {
+            names.iter().enumerate().map(|(k, name)| (short(name, 24), of(k))).collect()
+        } else {
+            vec![("all rows".to_string(), values.clone())]
+        };
+        let (title, x_label) = (short(column, 40), short(column, 40));
+        Some(Histogram { title, x_label, n_bins: 24, samples, ..Histogram::default() }.figure())
+    };
+    columns.iter().filter_map(histogram).take(DRAWN).collect()
+}
