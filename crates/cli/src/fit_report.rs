@@ -112,7 +112,7 @@ fn page(subject: &Subject, found: &Found, took: Duration) -> Result<Page> {
     let judged = trust::Judged::new(subject, found.held.as_ref());
     Ok(Page {
         title: format!("What flowgmm learnt from {}", subject.table),
-        lead: format!("{}\n\n{}", summary(subject, judged.as_ref()), found.help.sentence()),
+        lead: format!("{}\n\n{}", summary(subject, judged.as_ref()), found.help.short()),
         tiles: tiles(subject, judged.as_ref(), found),
         headline: None,
         sections: vec![
@@ -148,16 +148,7 @@ fn summary(subject: &Subject, judged: Option<&trust::Judged>) -> String {
             "{rows} How well, this table cannot say: it takes two labels in some class to hold one back. Give \
              labelled rows with --test."
         ),
-        Some(judged) => {
-            let interval = judged.interval();
-            format!(
-                "{rows} It is right on {} of {} it had not seen (95 % interval {} to {}).",
-                percent(judged.scores.accuracy),
-                judged.what(),
-                percent(interval.low),
-                percent(interval.high)
-            )
-        }
+        Some(judged) => format!("{rows} {}", judged.sentence()),
     }
 }
 
@@ -182,7 +173,7 @@ fn tiles(subject: &Subject, judged: Option<&trust::Judged>, found: &Found) -> Ve
         tiles.push(tile("Gain from unlabelled rows", signed(comparison.difference), note));
     }
     if let Some(found) = found.two_sample {
-        let note = "accuracy of telling samples from rows; 50 % is perfect".to_string();
+        let note = "accuracy of telling samples from rows; 50\u{a0}% is perfect".to_string();
         tiles.push(tile("Samples recognised", percent(found.accuracy), note));
     }
     tiles
@@ -214,7 +205,7 @@ impl Answers {
             let share = percent(found.accuracy);
             facts.push((
                 "samples",
-                format!("recognised in {share} of cases ({low} to {high}); 50 % is perfect"),
+                format!("recognised in {share} of cases ({low} to {high}); 50\u{a0}% is perfect"),
             ));
         }
         facts

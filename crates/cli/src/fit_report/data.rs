@@ -44,10 +44,11 @@ fn sample(subject: &Subject) -> (ndarray::Array2<f64>, Vec<usize>) {
 /// The section.
 pub fn section(subject: &Subject, columns: &[String]) -> Section {
     let data = subject.data;
+    let all = subject.schema.summary();
     let used = subject.schema.columns().iter().filter(|column| column.kind.is_encoded()).count();
     let bars = Grid::of(Columns::Two, vec![labels(subject).figure()]);
     let mut histograms = Grid::of(Columns::Three, histograms(subject, columns));
-    histograms.label = "Columns that separate the classes most".into();
+    histograms.label = "Columns that separate the classes most, without the outermost percent of rows".into();
     let grids = [bars, histograms].into_iter().filter(|grid| !grid.figures.is_empty());
     Section {
         heading: "The data".into(),
@@ -60,7 +61,7 @@ pub fn section(subject: &Subject, columns: &[String]) -> Section {
             subject.schema.columns().len(),
             data.dim()
         ),
-        tables: vec![table(subject, columns)],
+        tables: [Some(table(&all, subject, columns)), warnings(&all)].into_iter().flatten().collect(),
         grids: grids.collect(),
     }
 }
@@ -81,33 +82,43 @@ fn labels(subject: &Subject) -> Bars {
 }
 
 /// All columns, or those with a warning and those that matter most.
-fn table(subject: &Subject, separating: &[String]) -> Table {
-    let all: Vec<ColumnSummary> = subject.schema.summary();
-    let n = all.len();
+fn table(all: &[ColumnSummary], subject: &Subject, separating: &[String]) -> Table {
     let rank = |c: &ColumnSummary| separating.iter().position(|name| *name == c.name).unwrap_or(usize::MAX);
-    let mut listed: Vec<(usize, ColumnSummary)> = all.into_iter().enumerate().collect();
-    listed.sort_by_key(|(at, c)| (c.warning.is_none(), rank(c), *at));
+    let mut listed: Vec<usize> = (0..all.len()).collect();
+    listed.sort_by_key(|&at| (all[at].warning.is_none(), rank(&all[at]), at));
     listed.truncate(LISTED);
-    listed.sort_by_key(|(at, _)| *at);
-    let noted = listed.iter().any(|(_, c)| c.warning.is_some());
-    let row = |(at, c): &(usize, ColumnSummary)| {
-        let missing = subject.schema.columns()[*at].missing;
+    listed.sort_unstable();
+    let row = |at: usize| {
+        let (c, missing) = (&all[at], subject.schema.columns()[at].missing);
         let shown = if missing > 0.0 { percent(missing) } else { "0".into() };
-        let mut row = vec![Cell::from(short(&c.name, 40)), c.kind.into(), Cell::shown(missing, shown)];
-        row.extend([Cell::from(without_gaps(&c.saw)), c.becomes.as_str().into()]);
-        row.extend(noted.then(|| Cell::from(c.warning.clone().unwrap_or_default())));
-        row
+        let kind = Cell::from(c.kind);
+        let name = Cell::from(short(&c.name, 40));
+        vec![name, kind, Cell::shown(missing, shown), without_gaps(&c.saw).into(), c.becomes.as_str().into()]
     };
-    let mut columns = vec![Column::text("Column"), Column::text("Kind"), Column::number("Missing")];
-    columns.extend([Column::text("Values"), Column::text("Becomes")]);
-    columns.extend(noted.then(|| Column::text("Look at this")));
-    let caption = match n {
-        n if n > LISTED => format!(
-            "{LISTED} of {n} columns: those with a warning, then those that separate the classes most."
-        ),
+    let columns = vec![
+        Column::text("Column"),
+        Column::text("Kind"),
+        Column::number("Missing"),
+        Column::text("Values"),
+        Column::text("Becomes"),
+    ];
+    let caption = match all.len() {
+        n if n > LISTED => {
+            format!(
+                "{LISTED} of {n} columns: those with a warning, then those that separate the classes most."
+            )
+        }
         _ => "Columns besides the label.".into(),
     };
-    Table { caption, columns, rows: listed.iter().map(row).collect() }
+    Table { caption, columns, rows: listed.into_iter().map(row).collect() }
+}
+
+/// What the user should look at, if anything.
+fn warnings(all: &[ColumnSummary]) -> Option<Table> {
+    let row = |c: &ColumnSummary| Some(vec![Cell::from(short(&c.name, 40)), c.warning.clone()?.into()]);
+    let rows: Vec<_> = all.iter().filter_map(row).collect();
+    let columns = vec![Column::text("Column"), Column::text("Look at this")];
+    (!rows.is_empty()).then(|| Table { caption: "Warnings.".into(), columns, rows })
 }
 
 /// The share of missing cells has its own column.
@@ -126,6 +137,7 @@ fn histograms(subject: &Subject, columns: &[String]) -> Vec<flowgmm_report::Figu
     let names = subject.data.classes();
     let histogram = |column: &String| {
         let Some(Cells::Numbers(values)) = frame.column(column) else { return None };
+        let values = middle(values);
         let of = |k: usize| values.iter().zip(&classes).filter(|(_, c)| **c == k).map(|(v, _)| *v).collect();
         let samples = if names.len() <= CLASSES {
             names.iter().enumerate().map(|(k, name)| (short(name, 24), of(k))).collect()
@@ -136,4 +148,15 @@ fn histograms(subject: &Subject, columns: &[String]) -> Vec<flowgmm_report::Figu
         Some(Histogram { title, x_label, n_bins: 24, samples, ..Histogram::default() }.figure())
     };
     columns.iter().filter_map(histogram).take(DRAWN).collect()
+}
+
+/// The values with NaN for the outermost half percent on each side: a long tail would hide the rest.
+fn middle(values: &[f64]) -> Vec<f64> {
+    let mut sorted: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
+    sorted.sort_by(f64::total_cmp);
+    let trim = sorted.len() / 200;
+    let (Some(&low), Some(&high)) = (sorted.get(trim), sorted.iter().rev().nth(trim)) else {
+        return values.to_vec();
+    };
+    values.iter().map(|&v| if (low..=high).contains(&v) { v } else { f64::NAN }).collect()
 }

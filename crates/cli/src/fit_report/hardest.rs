@@ -163,19 +163,19 @@ fn table(subject: &Subject, rows: Vec<Row>, columns: &[String], caption: String,
     let x = Array2::from_shape_fn((rows.len(), subject.data.dim()), |(i, j)| rows[i].x[j]);
     let values = model.encoding().map(|encoding| encoding.decode(x.view()));
     let typicality = typicality(model, &x);
-    let class = |k: usize| Cell::from(short(&model.classes()[k], 28));
+    let class = |k: usize| Cell::from(short(&model.classes()[k], 24));
     let cells = |(i, row): (usize, &Row)| {
         let mut cells = vec![Cell::from(row.line.as_str())];
-        cells.extend(columns.iter().map(|column| value(values.as_ref(), column, i)));
         cells.extend(row.classes.map(class));
         cells.push(Cell::shown(row.probability, percent(row.probability)));
         cells.push(Cell::number(typicality[i], 2));
+        cells.extend(columns.iter().map(|column| value(values.as_ref(), column, i)));
         cells
     };
     let mut head = vec![Column::number("Line")];
-    head.extend(columns.iter().map(|name| Column::number(short(name, 18))));
     head.extend([Column::text(heads[0]), Column::text(heads[1])]);
     head.extend([Column::number(heads[2]), Column::number("Typicality")]);
+    head.extend(columns.iter().map(|name| Column::number(short(name, 18))));
     Table { caption, columns: head, rows: rows.iter().enumerate().map(cells).collect() }
 }
 

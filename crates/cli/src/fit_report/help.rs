@@ -62,7 +62,7 @@ impl Help {
         };
         let rows = if self.by_test.is_some() { "test rows" } else { "held-out labelled rows" };
         let numbers = format!(
-            "with them {} of {} {rows} are predicted right, without them {}, a difference of {} points (95 % interval \
+            "with them {} of {} {rows} are predicted right, without them {}, a difference of {} points (95\u{a0}% interval \
              {} to {})",
             percent(found.all),
             found.n,
@@ -84,6 +84,24 @@ impl Help {
                 format!("Whether the unlabelled rows help is open: {numbers}, so the difference may be none.")
             }
         }
+    }
+
+    /// The answer, briefly.
+    pub fn short(&self) -> String {
+        let Some(found) = self.best() else { return self.sentence() };
+        let answer = match Verdict::of(found.interval) {
+            Verdict::Helps => "The unlabelled rows help",
+            Verdict::Harms => "The unlabelled rows do harm",
+            Verdict::Open => "Whether the unlabelled rows help is open",
+        };
+        format!(
+            "{answer}: {} points of accuracy, with a 95\u{a0}% interval from {} to {} ({}, {} rows).",
+            signed(found.difference),
+            signed(found.interval.low),
+            signed(found.interval.high),
+            self.by(),
+            found.n
+        )
     }
 
     /// What `--json` says as `help`.
@@ -149,7 +167,16 @@ fn text(subject: &Subject, help: &Help, held: Option<&HeldOut>) -> String {
             if held.lost > 0 { format!(" {} folds are missing because a fit failed.", held.lost) } else { String::new() }
         ));
     }
-    if help.best().is_some() {
+    if let Some(found) = help.best() {
+        paragraphs.push(format!(
+            "For comparison, a plain logistic regression on the labelled rows gets {}, {} the fit to all rows.",
+            percent(found.linear),
+            match found.linear.total_cmp(&found.all) {
+                std::cmp::Ordering::Less => "less than",
+                std::cmp::Ordering::Equal => "the same as",
+                std::cmp::Ordering::Greater => "more than",
+            }
+        ));
         paragraphs.push(
             "Intervals are Tango's for paired rows (they invert McNemar's test): only rows on which the two fits \
              disagree tell them apart. They cover the luck of which rows are judged, not the luck of training."
@@ -182,7 +209,7 @@ fn table(found: &[(&str, Comparison)]) -> Table {
             Column::number("Labelled only"),
             Column::number("Logistic regression"),
             Column::number("Difference"),
-            Column::number("95 % interval"),
+            Column::number("95\u{a0}% interval"),
             Column::number("All : labelled"),
         ],
         rows: found.iter().map(row).collect(),
@@ -227,7 +254,7 @@ fn accuracies(found: &Comparison) -> Intervals {
     Intervals {
         title: "Accuracy of each".into(),
         caption: format!(
-            "On the same {} rows. The lines are 95 % intervals of each alone; the difference is surer than they look, \
+            "On the same {} rows. The lines are 95\u{a0}% intervals of each alone; the difference is surer than they look, \
              because rows hard for one are hard for all.",
             found.n
         ),

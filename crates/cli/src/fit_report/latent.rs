@@ -83,16 +83,34 @@ fn latent(subject: &Subject, sample: &Sample) -> Panel {
     let z = subject.model.encode(sample.x.view());
     let plane = analysis::class_plane(gmm, z.view());
     let points = points(z.dot(&plane).view());
+    let ellipses = ellipses(subject, &plane);
+    let frame = around(&points, &ellipses);
     let mut layers = sample.layers(&points);
-    layers.push(Layer::Ellipses(ellipses(subject, &plane)));
+    layers.push(Layer::Ellipses(ellipses));
     Panel {
         title: "Where the flow carries them".into(),
         caption:
             "In the plane through the latent space that shows most of the distances between class means."
                 .into(),
-        frame: Frame::around(&points),
+        frame,
         layers,
     }
+}
+
+/// A frame that holds the points, but for strays, and the outer rings.
+fn around(points: &[[f64; 2]], ellipses: &[Ellipse]) -> Frame {
+    let Frame { x, y } = Frame::around(points);
+    let mut corners = vec![[x[0], y[0]], [x[1], y[1]]];
+    for Ellipse { centre, radii, .. } in ellipses {
+        corners.extend([-2.0, 2.0].map(|s| [centre[0] + s * radii[0], centre[1] + s * radii[1]]));
+    }
+    let [x, y] = [0, 1].map(|d| {
+        let of = |pick: fn(f64, f64) -> f64| corners.iter().map(|c| c[d]).reduce(pick).unwrap_or_default();
+        [of(f64::min), of(f64::max)]
+    });
+    let half = 0.51 * (x[1] - x[0]).max(y[1] - y[0]);
+    let [x, y] = [x, y].map(|[lo, hi]| [0.5 * (lo + hi) - half, 0.5 * (lo + hi) + half]);
+    Frame { x, y }
 }
 
 /// The Gaussians' shadows on the plane: along a unit direction u the variance is sum_d u_d^2 sigma_d^2.

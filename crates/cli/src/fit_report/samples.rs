@@ -53,7 +53,7 @@ pub fn section(subject: &Subject, found: Option<TwoSample>) -> Section {
     let text = format!(
         "A classifier two-sample test (Lopez-Paz and Oquab, 2017). Rows drawn from the model, as flowgmm sample writes \
          them, are mixed with as many {rows}; {judge} learns on one half to tell them apart and is judged on the \
-         other. It was right on {} of {} rows (95 % interval {} to {}), {verdict}.\n\nThis matters if you use samples, \
+         other. It was right on {} of {} rows (95\u{a0}% interval {} to {}), {verdict}.\n\nThis matters if you use samples, \
          log p or typicality. Predictions need less: they only need the classes' relative densities.",
         percent(found.accuracy),
         found.n,

@@ -54,11 +54,17 @@ impl Judged {
         }
     }
 
-    /// `2000 test rows`.
-    pub fn what(&self) -> String {
+    /// How good the predictions are, in a sentence.
+    pub fn sentence(&self) -> String {
+        let Interval { low, high } = self.interval();
+        let accuracy = percent(self.scores.accuracy);
+        let interval = format!("95\u{a0}% interval {} to {}", percent(low), percent(high));
         match self.source {
-            Source::Test { n } => format!("{n} test rows"),
-            Source::Held { n, .. } => format!("{n} labelled rows, each held back in turn,"),
+            Source::Test { n } => format!("It is right on {accuracy} of {n} test rows ({interval})."),
+            Source::Held { n, .. } => format!(
+                "Held back in turn, {accuracy} of {n} labelled rows are predicted right by fits that had not seen \
+                 them ({interval})."
+            ),
         }
     }
 
@@ -98,7 +104,7 @@ fn text(judged: &Judged) -> String {
              that had not seen them{}. Two things are a little too kind: settings were chosen, and confidence was \
              calibrated, with these labels in view. One is too strict: the short fits had fewer steps and fewer \
              labels than the model.",
-            if repeats > 1 { format!(", {repeats} times each") } else { String::new() }
+            if repeats > 1 { ", each of them twice" } else { "" }
         ),
     }
 }
@@ -113,7 +119,7 @@ fn table(judged: &Judged) -> Table {
             row(
                 "Accuracy",
                 percent(scores.accuracy),
-                &format!("share predicted right; 95 % interval {} to {}", percent(low), percent(high)),
+                &format!("share predicted right; 95\u{a0}% interval {} to {}", percent(low), percent(high)),
             ),
             row(
                 "Balanced accuracy",
@@ -140,7 +146,14 @@ fn table(judged: &Judged) -> Table {
 fn confusion(subject: &Subject, judged: &Judged) -> Confusion {
     Confusion {
         title: "Confusion".into(),
-        caption: "Rows by true class (down) and predicted class (across). Tints are shares of a row.".into(),
+        caption: format!(
+            "Rows by true class (down) and predicted class (across){}. Tints are shares of a row.",
+            match judged.source {
+                Source::Held { repeats: 2.., .. } =>
+                    "; each labelled row counts twice, as it was held out twice",
+                _ => "",
+            }
+        ),
         classes: subject.data.classes().to_vec(),
         counts: judged.scores.confusion.clone(),
     }
@@ -154,7 +167,7 @@ fn reliability(judged: &Judged) -> Reliability {
     });
     Reliability {
         title: "Reliability".into(),
-        caption: "On the diagonal, 90 % sure is 90 % right. Bars below it are over-confident, above it too modest; \
+        caption: "On the diagonal, 90\u{a0}% sure is 90\u{a0}% right. Bars below it are over-confident, above it too modest; \
                   the strip counts predictions."
             .into(),
         note: format!("ECE {:.3}", judged.scores.ece),
