@@ -136,27 +136,29 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<()> {
     let model = model.with_encoding(encoding).with_texts(texts).with_decisions(recipe.decisions);
     model.save(path)?;
     let test = args.test.as_ref().map(|test| tested(args, &model, path, test)).transpose()?;
-    let (data, schema, settings, seconds) = (&data, &schema, &settings, began.elapsed());
-    let test_rows = test.as_ref().map(|(rows, _)| rows);
     let subject = Subject {
         model: &model,
-        data,
-        schema,
-        settings,
+        data: &data,
+        schema: &schema,
+        settings: &settings,
         place: &place,
         origins: &origins,
-        test: test_rows,
+        test: test.as_ref().map(|(rows, _)| rows),
         table: table_name(&args.file),
         model_path: path,
-        seconds,
+        seconds: began.elapsed(),
         quiet: args.quiet,
     };
+    conclude(args, &subject, test.as_ref().map(|(_, scores)| scores.clone()))
+}
+
+/// Writes the report if one is wanted, and sums up.
+fn conclude(args: &Args, subject: &Subject, test: Option<Scores>) -> Result<()> {
     let report = match &args.report {
-        Some(to) => Some((to, fit_report::write(&subject, to)?)),
+        Some(to) => Some((to, fit_report::write(subject, to)?)),
         None => None,
     };
-    let test = test.map(|(_, scores)| scores);
-    let outcome = Outcome { model: &model, data, schema, settings, path, test, report, seconds };
+    let outcome = Outcome { subject, test, report };
     if args.json { output::print_json(&outcome.to_json()) } else { output::print(&outcome.to_text()) }
 }
 
@@ -311,27 +313,22 @@ fn command_to_resume(mut words: Vec<OsString>) -> String {
 
 /// What a fit is summed up from.
 struct Outcome<'a> {
-    model: &'a Model,
-    data: &'a SemiSupervised,
-    schema: &'a Schema,
-    settings: &'a Settings,
-    path: &'a Path,
+    subject: &'a Subject<'a>,
     test: Option<Scores>,
     report: Option<(&'a PathBuf, Answers)>,
-    seconds: Duration,
 }
 
 impl Outcome<'_> {
     fn labelled_accuracy(&self) -> f64 {
-        let labelled = self.data.labelled_only();
+        let labelled = self.subject.data.labelled_only();
         let y: Vec<usize> = labelled.y().iter().flatten().copied().collect();
-        metrics::accuracy(&self.model.predict(labelled.x()), &y)
+        metrics::accuracy(&self.subject.model.predict(labelled.x()), &y)
     }
 
     /// The engine that ran: kernels are for the CPU only.
     fn engine(&self) -> Engine {
-        match self.settings.device {
-            DeviceName::Cpu => self.settings.engine,
+        match self.subject.settings.device {
+            DeviceName::Cpu => self.subject.settings.engine,
             DeviceName::Gpu(_) | DeviceName::SoftwareGpu => Engine::Composed,
         }
     }
@@ -339,35 +336,35 @@ impl Outcome<'_> {
     fn device(&self) -> String {
         let engine = json!(self.engine());
         let engine = engine.as_str().unwrap_or_default();
-        match self.settings.device {
+        match self.subject.settings.device {
             DeviceName::Cpu if self.engine() == Engine::Composed => format!("cpu, {engine} engine"),
             DeviceName::Cpu => format!("cpu, {engine} engine ({})", flowgmm::instruction_set()),
-            name => format!("{name} ({}), {engine} engine", self.model.gmm().place().describe()),
+            name => format!("{name} ({}), {engine} engine", self.subject.model.gmm().place().describe()),
         }
     }
 
     fn per_class(&self) -> impl Iterator<Item = (&String, usize)> {
-        self.data.classes().iter().zip(self.data.class_counts())
+        self.subject.data.classes().iter().zip(self.subject.data.class_counts())
     }
 
     fn to_json(&self) -> Value {
-        let last = self.model.history().epochs.last();
-        let provenance = self.model.provenance();
+        let last = self.subject.model.history().epochs.last();
+        let provenance = self.subject.model.provenance();
         let mut object = json!({
-            "model": self.path.display().to_string(),
-            "rows": self.data.n(),
+            "model": self.subject.model_path.display().to_string(),
+            "rows": self.subject.data.n(),
             "labelled": provenance.n_labelled,
             "unlabelled": provenance.n_unlabelled,
             "labelled_per_class": self.per_class().map(|(class, n)| (class.clone(), json!(n)))
                 .collect::<serde_json::Map<_, _>>(),
-            "columns": self.data.columns(),
-            "parameters": inspect::parameters(self.model),
-            "decisions": self.model.decisions(),
-            "config": self.settings.config,
-            "seed": self.settings.seed,
-            "threads": self.settings.threads,
-            "device": self.settings.device,
-            "hardware": self.model.gmm().place().describe(),
+            "columns": self.subject.data.columns(),
+            "parameters": inspect::parameters(self.subject.model),
+            "decisions": self.subject.model.decisions(),
+            "config": self.subject.settings.config,
+            "seed": self.subject.settings.seed,
+            "threads": self.subject.settings.threads,
+            "device": self.subject.settings.device,
+            "hardware": self.subject.model.gmm().place().describe(),
             "engine": self.engine(),
             "steps": last.map(|record| record.step),
             "loss": last.map(|record| record.loss),
@@ -376,7 +373,7 @@ impl Outcome<'_> {
             "labelled_accuracy": self.labelled_accuracy(),
             "rollbacks": provenance.rollbacks,
             "certificate": provenance.certificate,
-            "seconds": self.seconds.as_secs_f64(),
+            "seconds": self.subject.seconds.as_secs_f64(),
         });
         if let Some((path, answers)) = &self.report {
             object["report"] = json!(path.display().to_string());
@@ -386,27 +383,27 @@ impl Outcome<'_> {
     }
 
     fn to_text(&self) -> String {
-        let provenance = self.model.provenance();
+        let provenance = self.subject.model.provenance();
         let (labelled, unlabelled) = (provenance.n_labelled, provenance.n_unlabelled);
         let counts: Vec<String> = self.per_class().map(|(class, n)| format!("{class}: {n}")).collect();
         let mut facts = vec![
-            ("rows", format!("{} ({labelled} labelled, {unlabelled} unlabelled)", self.data.n())),
+            ("rows", format!("{} ({labelled} labelled, {unlabelled} unlabelled)", self.subject.data.n())),
             ("labels", text::list(&counts)),
-            ("columns", columns::kinds(self.schema)),
-            ("dimensions", self.data.dim().to_string()),
-            ("settings", self.settings.origin()),
-            ("seed", self.settings.seed.to_string()),
+            ("columns", columns::kinds(self.subject.schema)),
+            ("dimensions", self.subject.data.dim().to_string()),
+            ("settings", self.subject.settings.origin()),
+            ("seed", self.subject.settings.seed.to_string()),
             ("device", self.device()),
-            ("parameters", inspect::parameters(self.model).to_string()),
+            ("parameters", inspect::parameters(self.subject.model).to_string()),
         ];
-        if let Some(last) = self.model.history().epochs.last() {
+        if let Some(last) = self.subject.model.history().epochs.last() {
             let terms: Vec<String> =
                 last.terms.iter().map(|(name, value)| format!("{name} {value:.4}")).collect();
             facts.push(("final loss", format!("{:.4} ({})", last.loss, terms.join(", "))));
         }
-        let decisions = self.model.decisions();
+        let decisions = self.subject.model.decisions();
         facts.extend(decisions.iter().map(|d| (d.what.as_str(), format!("{} ({})", d.choice, d.why))));
-        facts.push(("temperature", format!("{:.3}", self.model.temperature())));
+        facts.push(("temperature", format!("{:.3}", self.subject.model.temperature())));
         facts.push(("labelled accuracy", text::percent(self.labelled_accuracy())));
         if let Some(certificate) = &provenance.certificate {
             facts.push(("round trip", text::certificate(certificate)));
@@ -416,8 +413,8 @@ impl Outcome<'_> {
             facts
                 .push(("test", format!("accuracy {accuracy}, negative log-likelihood {nll:.3} on {n} rows")));
         }
-        facts.push(("time", format!("{:.1} s", self.seconds.as_secs_f64())));
-        facts.push(("model", self.path.display().to_string()));
+        facts.push(("time", format!("{:.1} s", self.subject.seconds.as_secs_f64())));
+        facts.push(("model", self.subject.model_path.display().to_string()));
         if let Some((path, answers)) = &self.report {
             facts.extend(answers.facts());
             facts.push(("report", path.display().to_string()));

@@ -7,7 +7,7 @@ use crate::{demo::losses, inspect, text};
 
 /// The section.
 pub fn section(subject: &Subject) -> Section {
-    let mut tables = vec![decisions(subject), facts(subject)];
+    let mut tables: Vec<Table> = decisions(subject).into_iter().chain([facts(subject)]).collect();
     let changed = subject.settings.changed();
     if !changed.is_empty() {
         tables.push(Table {
@@ -52,15 +52,16 @@ fn text(subject: &Subject) -> String {
     )
 }
 
-fn decisions(subject: &Subject) -> Table {
+/// Nothing if a preset left nothing to decide.
+fn decisions(subject: &Subject) -> Option<Table> {
     let rows = subject.model.decisions().iter();
-    Table {
+    (rows.len() > 0).then(|| Table {
         caption: "Decisions.".into(),
         columns: vec![Column::text("What"), Column::text("Choice"), Column::text("Why")],
         rows: rows
             .map(|d| vec![Cell::from(d.what.as_str()), d.choice.as_str().into(), d.why.as_str().into()])
             .collect(),
-    }
+    })
 }
 
 fn facts(subject: &Subject) -> Table {
@@ -89,7 +90,7 @@ fn accuracy(subject: &Subject) -> LineChart {
         title: "Labelled rows that are right".into(),
         x_label: "training step".into(),
         y_label: "percent".into(),
-        y_scale: AxisScale::Linear,
+        y_scale: AxisScale::Percent,
         series: vec![Series { name: "labelled training rows".into(), points, ..Series::default() }],
         ..LineChart::default()
     }

@@ -23,6 +23,8 @@ pub struct Comparison {
     pub labelled_only: f64,
     /// By logistic regression on the labelled rows.
     pub linear: f64,
+    /// What the fit to all rows is ahead of the logistic regression may be, at 95 %.
+    pub ahead_of_linear: Interval,
     /// What unlabelled rows add.
     pub difference: f64,
     /// What that may be, at 95 %.
@@ -38,7 +40,7 @@ impl Comparison {
         ids.iter().for_each(|&id| *tries.entry(id).or_default() += 1.0);
         let n = tries.len();
         let count = |holds: &dyn Fn(usize) -> bool| -> f64 {
-            (0..ids.len()).filter(|&i| holds(i)).map(|i| 1.0 / tries[&ids[i]]).sum()
+            (0..ids.len()).filter(|&i| holds(i)).fold(0.0, |sum, i| sum + 1.0 / tries[&ids[i]])
         };
         let share = |predicted: &[usize]| count(&|i| predicted[i] == y[i]) / n.max(1) as f64;
         let only = |one: &[usize], other: &[usize]| count(&|i| one[i] == y[i] && other[i] != y[i]);
@@ -48,6 +50,7 @@ impl Comparison {
             all: share(all),
             labelled_only: share(labelled_only),
             linear: share(linear),
+            ahead_of_linear: difference_interval(only(all, linear), only(linear, all), n),
             difference: (discordant[0] - discordant[1]) / n.max(1) as f64,
             interval: difference_interval(discordant[0], discordant[1], n),
             discordant,

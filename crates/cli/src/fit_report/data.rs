@@ -2,7 +2,7 @@
 
 use flowgmm_report::{Bar, Bars, Cell, Column, Columns, Grid, Histogram, Plot, Section, Table};
 use ndarray::Axis;
-use semisup::{Cells, metrics, metrics::arg_max, schema::ColumnSummary};
+use semisup::{Cells, Kind, metrics, metrics::arg_max, schema::ColumnSummary};
 
 use super::{Subject, percent, short, spread};
 
@@ -14,6 +14,8 @@ const DRAWN: usize = 6;
 const CLASSES: usize = 4;
 /// Rows that columns are judged and drawn by.
 const ROWS: usize = 4000;
+/// Unlabelled rows whose predictions are counted.
+const GUESSED: usize = 20_000;
 
 /// The table's columns, those that separate the classes best first: by the share of variance between classes, with
 /// the model's word for rows without a label.
@@ -46,7 +48,8 @@ pub fn section(subject: &Subject, columns: &[String]) -> Section {
     let data = subject.data;
     let all = subject.schema.summary();
     let used = subject.schema.columns().iter().filter(|column| column.kind.is_encoded()).count();
-    let bars = Grid::of(Columns::Two, vec![labels(subject).figure()]);
+    let guessed = guessed(subject);
+    let bars = Grid::of(Columns::Two, [labels(subject)].iter().chain(&guessed).map(Plot::figure).collect());
     let mut histograms = Grid::of(Columns::Three, histograms(subject, columns));
     histograms.label = "Columns that separate the classes most, without the outermost percent of rows".into();
     let grids = [bars, histograms].into_iter().filter(|grid| !grid.figures.is_empty());
@@ -79,6 +82,30 @@ fn labels(subject: &Subject) -> Bars {
         caption: "A class with few labels is learnt from few examples, however many rows there are.".into(),
         bars: counts.enumerate().map(bar).collect(),
     }
+}
+
+/// How often each class is predicted where there is no label.
+fn guessed(subject: &Subject) -> Option<Bars> {
+    let data = subject.data;
+    let unlabelled = data.unlabelled();
+    let rows: Vec<usize> = spread(unlabelled.len(), GUESSED).into_iter().map(|i| unlabelled[i]).collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let log_probs = subject.model.score(data.x().select(Axis(0), &rows).view()).log_probs;
+    let mut counts = vec![0; data.n_classes()];
+    arg_max(log_probs.view()).into_iter().for_each(|k| counts[k] += 1);
+    let bar = |(k, (name, n)): (usize, (&String, usize))| {
+        let value = n as f64 / rows.len() as f64;
+        Bar { name: name.clone(), value, shown: percent(value), colour: k }
+    };
+    Some(Bars {
+        title: "Predicted classes of unlabelled rows".into(),
+        caption: "If this is far from what you know of these rows, labels of the rare or common class are needed, or a \
+                  class prior (architecture.prior in --config)."
+            .into(),
+        bars: data.classes().iter().zip(counts).enumerate().map(bar).collect(),
+    })
 }
 
 /// All columns, or those with a warning and those that matter most.
@@ -144,8 +171,8 @@ fn histograms(subject: &Subject, columns: &[String]) -> Vec<flowgmm_report::Figu
         } else {
             vec![("all rows".to_string(), values.clone())]
         };
-        let (title, x_label) = (short(column, 40), short(column, 40));
-        Some(Histogram { title, x_label, n_bins: 24, samples, ..Histogram::default() }.figure())
+        let (title, x_label, n_bins) = (short(column, 40), short(column, 40), bins(subject, column, &values));
+        Some(Histogram { title, x_label, n_bins, samples, ..Histogram::default() }.figure())
     };
     columns.iter().filter_map(histogram).take(DRAWN).collect()
 }
@@ -159,4 +186,18 @@ fn middle(values: &[f64]) -> Vec<f64> {
         return values.to_vec();
     };
     values.iter().map(|&v| if (low..=high).contains(&v) { v } else { f64::NAN }).collect()
+}
+
+/// One bin for each step of a column that has few, else 24: other numbers of bins would show gaps that are not there.
+fn bins(subject: &Subject, column: &str, values: &[f64]) -> usize {
+    let step = match subject.schema.column(column).map(|column| &column.kind) {
+        Some(Kind::Numeric { facts, .. }) => facts.grid.or(facts.step),
+        _ => None,
+    };
+    let finite = || values.iter().copied().filter(|v| v.is_finite());
+    let (low, high) = (finite().fold(f64::INFINITY, f64::min), finite().fold(f64::NEG_INFINITY, f64::max));
+    match step.map(|step| ((high - low) / step).round()) {
+        Some(steps) if (1.0..=40.0).contains(&steps) => steps as usize + 1,
+        _ => 24,
+    }
 }

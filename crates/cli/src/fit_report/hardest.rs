@@ -21,12 +21,7 @@ pub fn section(subject: &Subject, found: &Found) -> Section {
     let mut tables = Vec::new();
     let doubted = doubted(subject, found.held.as_ref());
     let columns = &found.columns[..found.columns.len().min(COLUMNS)];
-    let seen = if doubted.unseen {
-        "by fits that had not seen the row"
-    } else {
-        "by the model, which saw the label"
-    };
-    let caption = format!("{} whose own label is least probable, {seen}.", doubted.what);
+    let caption = format!("{} whose own label is least probable, {}.", doubted.what, doubted.by);
     tables.push(table(subject, doubted.rows, columns, caption, ["Label", "Predicted", "p(label)"]));
     let n_unlabelled = subject.data.unlabelled().len();
     if n_unlabelled > 0 {
@@ -48,9 +43,9 @@ pub fn section(subject: &Subject, found: &Found) -> Section {
         text: format!(
             "Look at these first. A label with a probability near 0 is a mistake of the model or of whoever set the \
              label. Unlabelled rows near a boundary are the ones whose labels would teach the model most. Typicality \
-             is near 0 for rows less likely, or more likely, than nearly all training rows.\n\nLines count as the \
-             input does{}. The columns shown are those that separate the classes most.",
-            if subject.test.is_some() { ", for labelled rows that of --test" } else { "" }
+             is near 0 for rows less likely, or more likely, than nearly all training rows.\n\nLine is where the row \
+             stands in its file{}. The columns shown are those that separate the classes most.",
+            if subject.test.is_some() { " (of --test for the first table)" } else { "" }
         ),
         tables,
         ..Section::default()
@@ -68,7 +63,7 @@ struct Row {
 struct Doubted {
     rows: Vec<Row>,
     what: &'static str,
-    unseen: bool,
+    by: &'static str,
 }
 
 /// Labelled rows by the probability of their label, the least first.
@@ -78,20 +73,24 @@ fn doubted(subject: &Subject, held: Option<&HeldOut>) -> Doubted {
         let probabilities = model.score(test.x.view()).log_probs.exp();
         let judged = (0..test.y.len()).map(|i| (i, test.y[i], probabilities.row(i)));
         let line = |i: usize| test.lines[i].to_string();
-        return Doubted { rows: least(judged, &test.x, line), what: "Test rows", unseen: true };
+        return Doubted { rows: least(judged, &test.x, line), what: "Test rows", by: "by the model" };
     }
     let x = data.x().to_owned();
     let line = |row: usize| subject.origins.of(row);
     if let Some(held) = held {
         let (rows, means) = mean_probabilities(held);
         let judged = rows.iter().zip(means.rows()).filter_map(|(&row, p)| Some((row, data.y()[row]?, p)));
-        return Doubted { rows: least(judged, &x, line), what: "Labelled rows", unseen: true };
+        return Doubted {
+            rows: least(judged, &x, line),
+            what: "Labelled rows",
+            by: "by fits that had not seen them",
+        };
     }
     let labelled = data.labelled();
     let probabilities = model.score(x.select(Axis(0), &labelled).view()).log_probs.exp();
     let judged =
         labelled.iter().zip(probabilities.rows()).filter_map(|(&row, p)| Some((row, data.y()[row]?, p)));
-    Doubted { rows: least(judged, &x, line), what: "Labelled rows", unseen: false }
+    Doubted { rows: least(judged, &x, line), what: "Labelled rows", by: "by the model, which saw the label" }
 }
 
 /// The rows of `(row, class, p)` with the least p(class).
@@ -167,7 +166,11 @@ fn table(subject: &Subject, rows: Vec<Row>, columns: &[String], caption: String,
     let cells = |(i, row): (usize, &Row)| {
         let mut cells = vec![Cell::from(row.line.as_str())];
         cells.extend(row.classes.map(class));
-        cells.push(Cell::shown(row.probability, percent(row.probability)));
+        let probability = match row.probability {
+            p if p < 5e-4 => "< 0.1\u{a0}%".to_string(),
+            p => percent(p),
+        };
+        cells.push(Cell::shown(row.probability, probability));
         cells.push(Cell::number(typicality[i], 2));
         cells.extend(columns.iter().map(|column| value(values.as_ref(), column, i)));
         cells

@@ -95,13 +95,21 @@ impl Help {
             Verdict::Open => "Whether the unlabelled rows help is open",
         };
         format!(
-            "{answer}: {} points of accuracy, with a 95\u{a0}% interval from {} to {} ({}, {} rows).",
+            "{answer}: {} points of accuracy, with a 95\u{a0}% interval from {} to {} ({} {}).",
             signed(found.difference),
             signed(found.interval.low),
             signed(found.interval.high),
-            self.by(),
-            found.n
-        )
+            found.n,
+            if self.by_test.is_some() { "test rows" } else { "labelled rows, by cross-validation" }
+        ) + &self.better_without()
+    }
+
+    /// Whether something simpler would do better, if that is sure.
+    fn better_without(&self) -> String {
+        match self.best().filter(|found| Verdict::of(found.ahead_of_linear) == Verdict::Harms) {
+            Some(found) => format!(" But {}", beside_linear(&found)),
+            None => String::new(),
+        }
     }
 
     /// What `--json` says as `help`.
@@ -158,7 +166,9 @@ fn text(subject: &Subject, help: &Help, held: Option<&HeldOut>) -> String {
             "By cross-validation: the {} labelled rows are dealt into {} folds{}. For each fold two models are fitted \
              that see neither its rows nor its labels, with the settings of this fit but {} steps instead of {}: one \
              to all other rows, one to the labelled ones among them. A finished model may do better than either. \
-             The settings themselves were chosen with all labels in view.{}",
+             The settings themselves were chosen with all labels in view. And the labelled rows are judged in the mix of \
+             classes they have: if labels were picked class by class, other rows may have another mix, and another \
+             accuracy.{}",
             subject.data.labelled().len(),
             held.plan.folds,
             if held.plan.repeats > 1 { ", twice" } else { "" },
@@ -168,15 +178,7 @@ fn text(subject: &Subject, help: &Help, held: Option<&HeldOut>) -> String {
         ));
     }
     if let Some(found) = help.best() {
-        paragraphs.push(format!(
-            "For comparison, a plain logistic regression on the labelled rows gets {}, {} the fit to all rows.",
-            percent(found.linear),
-            match found.linear.total_cmp(&found.all) {
-                std::cmp::Ordering::Less => "less than",
-                std::cmp::Ordering::Equal => "the same as",
-                std::cmp::Ordering::Greater => "more than",
-            }
-        ));
+        paragraphs.push(format!("For comparison: {}", beside_linear(&found)));
         paragraphs.push(
             "Intervals are Tango's for paired rows (they invert McNemar's test): only rows on which the two fits \
              disagree tell them apart. They cover the luck of which rows are judged, not the luck of training."
@@ -184,6 +186,17 @@ fn text(subject: &Subject, help: &Help, held: Option<&HeldOut>) -> String {
         );
     }
     paragraphs.join("\n\n")
+}
+
+/// How the fit does beside what one would do otherwise.
+fn beside_linear(found: &Comparison) -> String {
+    let verdict = match Verdict::of(found.ahead_of_linear) {
+        Verdict::Helps => "the fit to all rows is better",
+        Verdict::Harms => "better than the fit to all rows, so prefer it if all you need is a class",
+        Verdict::Open => "and which of the two is better is open",
+    };
+    let linear = percent(found.linear);
+    format!("a plain logistic regression on the labelled rows gets {linear} right; {verdict}.")
 }
 
 fn table(found: &[(&str, Comparison)]) -> Table {

@@ -38,19 +38,24 @@ pub fn section(subject: &Subject, found: Option<TwoSample>) -> Section {
         let text = "Fewer than 20 rows are too few to tell.".into();
         return Section { heading, text, ..Section::default() };
     };
-    let rows = if subject.test.is_some() { "test rows" } else { "training rows" };
+    let grids = vec![Grid::of(Columns::Two, vec![figure(found).figure()])];
+    Section { heading, text: text(subject, found), grids, ..Section::default() }
+}
+
+fn text(subject: &Subject, found: TwoSample) -> String {
+    let rows = if subject.test.is_some() { "of the test rows" } else { "of the rows it was fitted to" };
     let judge = match found.classifier {
         Judge::Logistic => "a logistic regression on columns and their squares",
         Judge::Neighbours => "a vote of nearest neighbours",
     };
     let verdict = match found.interval {
-        interval if interval.contains(0.5) => "no better than a coin: it found no difference",
+        interval if interval.low <= 0.5 => "no better than a coin: it found no difference",
         interval if interval.high < 0.75 => {
             "better than a coin: samples are close to real rows, not the same"
         }
         _ => "much better than a coin: samples differ from real rows in ways that are easy to see",
     };
-    let text = format!(
+    format!(
         "A classifier two-sample test (Lopez-Paz and Oquab, 2017). Rows drawn from the model, as flowgmm sample writes \
          them, are mixed with as many {rows}; {judge} learns on one half to tell them apart and is judged on the \
          other. It was right on {} of {} rows (95\u{a0}% interval {} to {}), {verdict}.\n\nThis matters if you use samples, \
@@ -59,7 +64,10 @@ pub fn section(subject: &Subject, found: Option<TwoSample>) -> Section {
         found.n,
         percent(found.interval.low),
         percent(found.interval.high)
-    );
+    )
+}
+
+fn figure(found: TwoSample) -> Intervals {
     let estimate = Estimate {
         name: "real or sampled?".into(),
         value: 100.0 * found.accuracy,
@@ -67,17 +75,11 @@ pub fn section(subject: &Subject, found: Option<TwoSample>) -> Section {
         high: 100.0 * found.interval.high,
         colour: 0,
     };
-    let figure = Intervals {
+    Intervals {
         title: "How often samples are recognised".into(),
         caption: "The dashed line is a coin: samples that nobody can tell from real rows.".into(),
         x_label: "accuracy in percent".into(),
         reference: Some(50.0),
         estimates: vec![estimate],
-    };
-    Section {
-        heading,
-        text,
-        grids: vec![Grid::of(Columns::Two, vec![figure.figure()])],
-        ..Section::default()
     }
 }

@@ -103,7 +103,8 @@ fn text(judged: &Judged) -> String {
             "No --test rows were given, so this is cross-validation: {n} labelled rows were predicted by short fits \
              that had not seen them{}. Two things are a little too kind: settings were chosen, and confidence was \
              calibrated, with these labels in view. One is too strict: the short fits had fewer steps and fewer \
-             labels than the model.",
+             labels than the model. And accuracy is that of the labels' own mix of classes, which other rows need \
+             not share.",
             if repeats > 1 { ", each of them twice" } else { "" }
         ),
     }
