@@ -114,9 +114,10 @@ enum EngineName {
 
 /// Runs the command.
 pub fn run(args: &Args, matches: &ArgMatches) -> Result<()> {
-    for path in args.model.iter().chain(&args.report) {
-        check_writable(path)?;
+    if let Some(model) = &args.model {
+        check_writable(model)?;
     }
+    check_report(args)?;
     configure_threads(args.threads.among(args.config.as_deref()))?;
     interrupt::listen()?;
     let table = TrainingTable::read(args)?;
@@ -150,6 +151,18 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<()> {
         quiet: args.quiet,
     };
     conclude(args, &subject, test.as_ref().map(|(_, scores)| scores.clone()))
+}
+
+/// Checks that a report can be written, and over nothing that this fit reads or writes.
+fn check_report(args: &Args) -> Result<()> {
+    let Some(report) = &args.report else { return Ok(()) };
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let mut taken = [&args.file].into_iter().chain(&args.model).chain(&args.test).chain(&args.unlabelled);
+    if taken.any(|path| real(path) == real(report)) {
+        let what = format!("--report would replace {}; give it a name of its own", report.display());
+        return Err(Failure::Usage(what));
+    }
+    check_writable(report)
 }
 
 /// Writes the report if one is wanted, and sums up.

@@ -101,7 +101,7 @@ impl Found {
     fn look(subject: &Subject, progress: &mut FitProgress) -> Result<Self> {
         let held = held::cross_validate(subject, progress)?;
         let by_test = compare::on_test(subject, progress)?;
-        let by_folds = held.as_ref().map(|held| Comparison::of_held(held));
+        let by_folds = held.as_ref().map(Comparison::of_held);
         let help = Help::new(subject, by_test, by_folds);
         let two_sample = samples::test(subject)?;
         Ok(Self { held, help, two_sample, columns: data::separating(subject) })

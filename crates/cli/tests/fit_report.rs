@@ -215,6 +215,9 @@ fn a_report_that_cannot_be_written_is_refused_before_training() {
     let fit = "fit train.csv --label label --model m.flow";
     bench.fails(&format!("{fit} --report no/such/r.html"), 5, &["no/such/r.html"]);
     bench.fails(&format!("{fit} --report ."), 5, &["directory"]);
+    bench.fails(&format!("{fit} --report m.flow"), 2, &["--report", "m.flow"]);
+    bench.fails(&format!("{fit} --report ./train.csv"), 2, &["--report", "train.csv"]);
+    assert!(bench.read("train.csv").starts_with("x1,x2,label"), "the table is as it was");
     assert!(!bench.path("m.flow").exists(), "nothing was trained");
     let output = bench.run(&format!("{fit} --report r.html --print-config"));
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use flowgmm::Model;
 use flowgmm_report::{Cell, Column, Section, Table};
-use ndarray::{Array2, ArrayView1, Axis};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 use semisup::{Classifier, Frame};
 
 use super::{Found, Subject, held::HeldOut, percent, short, spread};
@@ -73,15 +73,15 @@ fn doubted(subject: &Subject, held: Option<&HeldOut>) -> Doubted {
         let probabilities = model.score(test.x.view()).log_probs.exp();
         let judged = (0..test.y.len()).map(|i| (i, test.y[i], probabilities.row(i)));
         let line = |i: usize| test.lines[i].to_string();
-        return Doubted { rows: least(judged, &test.x, line), what: "Test rows", by: "by the model" };
+        return Doubted { rows: least(judged, test.x.view(), line), what: "Test rows", by: "by the model" };
     }
-    let x = data.x().to_owned();
+    let x = data.x();
     let line = |row: usize| subject.origins.of(row);
     if let Some(held) = held {
         let (rows, means) = mean_probabilities(held);
         let judged = rows.iter().zip(means.rows()).filter_map(|(&row, p)| Some((row, data.y()[row]?, p)));
         return Doubted {
-            rows: least(judged, &x, line),
+            rows: least(judged, x, line),
             what: "Labelled rows",
             by: "by fits that had not seen them",
         };
@@ -90,13 +90,13 @@ fn doubted(subject: &Subject, held: Option<&HeldOut>) -> Doubted {
     let probabilities = model.score(x.select(Axis(0), &labelled).view()).log_probs.exp();
     let judged =
         labelled.iter().zip(probabilities.rows()).filter_map(|(&row, p)| Some((row, data.y()[row]?, p)));
-    Doubted { rows: least(judged, &x, line), what: "Labelled rows", by: "by the model, which saw the label" }
+    Doubted { rows: least(judged, x, line), what: "Labelled rows", by: "by the model, which saw the label" }
 }
 
 /// The rows of `(row, class, p)` with the least p(class).
 fn least<'a>(
     judged: impl Iterator<Item = (usize, usize, ArrayView1<'a, f64>)>,
-    x: &Array2<f64>,
+    x: ArrayView2<f64>,
     line: impl Fn(usize) -> String,
 ) -> Vec<Row> {
     let mut judged: Vec<_> = judged.map(|(row, y, p)| (p[y], row, y, best_two(p)[0])).collect();
@@ -113,9 +113,9 @@ fn least<'a>(
 
 /// Each row that was held out, with the mean of its probabilities.
 fn mean_probabilities(held: &HeldOut) -> (Vec<usize>, Array2<f64>) {
-    let mut sums: BTreeMap<usize, (ndarray::Array1<f64>, f64)> = BTreeMap::new();
+    let mut sums: BTreeMap<usize, (Array1<f64>, f64)> = BTreeMap::new();
     for (&row, p) in held.rows.iter().zip(held.log_probs.exp().rows()) {
-        let sum = sums.entry(row).or_insert_with(|| (ndarray::Array1::zeros(p.len()), 0.0));
+        let sum = sums.entry(row).or_insert_with(|| (Array1::zeros(p.len()), 0.0));
         sum.0 += &p;
         sum.1 += 1.0;
     }

@@ -161,22 +161,7 @@ fn text(subject: &Subject, help: &Help, held: Option<&HeldOut>) -> String {
                 .into(),
         );
     }
-    if let (Some(held), Some(_)) = (held, help.by_folds) {
-        paragraphs.push(format!(
-            "By cross-validation: the {} labelled rows are dealt into {} folds{}. For each fold two models are fitted \
-             that see neither its rows nor its labels, with the settings of this fit but {} steps instead of {}: one \
-             to all other rows, one to the labelled ones among them. A finished model may do better than either. \
-             The settings themselves were chosen with all labels in view. And the labelled rows are judged in the mix of \
-             classes they have: if labels were picked class by class, other rows may have another mix, and another \
-             accuracy.{}",
-            subject.data.labelled().len(),
-            held.plan.folds,
-            if held.plan.repeats > 1 { ", twice" } else { "" },
-            held.steps,
-            subject.settings.config.train.steps,
-            if held.lost > 0 { format!(" {} folds are missing because a fit failed.", held.lost) } else { String::new() }
-        ));
-    }
+    paragraphs.extend(held.zip(help.by_folds).map(|(held, found)| by_folds(subject, held, &found)));
     if let Some(found) = help.best() {
         paragraphs.push(format!("For comparison: {}", beside_linear(&found)));
         paragraphs.push(
@@ -188,12 +173,36 @@ fn text(subject: &Subject, help: &Help, held: Option<&HeldOut>) -> String {
     paragraphs.join("\n\n")
 }
 
+/// How the labelled rows were held out, and what that leaves out.
+fn by_folds(subject: &Subject, held: &HeldOut, found: &Comparison) -> String {
+    let dealt = match (found.n, subject.data.labelled().len()) {
+        (n, all) if n == all => format!("the {n} labelled rows are"),
+        (n, all) => format!("{n} of the {all} labelled rows (not those that are alone in their class) are"),
+    };
+    let lost = match held.lost {
+        0 => String::new(),
+        n => format!(" {n} folds are missing because a fit failed."),
+    };
+    format!(
+        "By cross-validation: {dealt} dealt into {} folds{}. For each fold two models are fitted that see neither its \
+         rows nor its labels, with the settings of this fit but {} steps instead of {}: one to all other rows, one to \
+         the labelled ones among them. A finished model may do better than either.{lost}\n\nTwo things to bear in \
+         mind: the settings were chosen with all labels in view; and the labelled rows are judged in the mix of \
+         classes they have. If labels were picked class by class, other rows may have another mix, and another \
+         accuracy.",
+        held.plan.folds,
+        if held.plan.repeats > 1 { ", twice" } else { "" },
+        held.steps,
+        subject.settings.config.train.steps
+    )
+}
+
 /// How the fit does beside what one would do otherwise.
 fn beside_linear(found: &Comparison) -> String {
     let verdict = match Verdict::of(found.ahead_of_linear) {
         Verdict::Helps => "the fit to all rows is better",
         Verdict::Harms => "better than the fit to all rows, so prefer it if all you need is a class",
-        Verdict::Open => "and which of the two is better is open",
+        Verdict::Open => "which of the two is better is open",
     };
     let linear = percent(found.linear);
     format!("a plain logistic regression on the labelled rows gets {linear} right; {verdict}.")

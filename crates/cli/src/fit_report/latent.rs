@@ -23,15 +23,17 @@ pub fn section(subject: &Subject) -> Section {
     legend.push((Mark::Labelled, "labelled".into()));
     legend.push((Mark::Component, "Gaussian of a class, 1σ and 2σ".into()));
     let figures = vec![before(subject, &sample).figure(), latent.figure()];
+    let hidden = match subject.model.gmm().spec().flow.dim.saturating_sub(2) {
+        0 => String::new(),
+        n => format!(" Classes that overlap here may still be apart in the other {n} dimensions."),
+    };
     let repeated = if subject.data.n_classes() > COLOURS { " Colours repeat after ten classes." } else { "" };
     Section {
         heading: "Map of the latent space".into(),
         text: format!(
             "Each dot is a row without a label in the colour of the class the model gives it; triangles carry your \
              labels. On the left the rows as the flow receives them, seen from where they vary most; on the right \
-             where it carries them, seen from where the class means are furthest apart. Classes that overlap here \
-             may still be apart in the other {} dimensions.{repeated}",
-            subject.model.gmm().spec().flow.dim.saturating_sub(2)
+             where it carries them, seen from where the class means are furthest apart.{hidden}{repeated}"
         ),
         grids: vec![Grid::of(Columns::Two, figures).with_legend(Legend { items: legend })],
         ..Section::default()

@@ -9,6 +9,8 @@ use semisup::{Interval, Scores, metrics, share_interval};
 use super::{Subject, held::HeldOut, percent};
 
 const BINS: usize = 10;
+/// A confusion matrix of more classes needs the width of the page.
+const BESIDE: usize = 11;
 
 /// Predictions of rows the model had not seen, and their scores.
 pub struct Judged {
@@ -86,11 +88,12 @@ pub fn section(subject: &Subject, judged: Option<&Judged>) -> Section {
         return Section { heading, text: text.into(), ..Section::default() };
     };
     let figures = vec![confusion(subject, judged).figure(), reliability(judged).figure()];
+    let columns = if subject.data.n_classes() > BESIDE { Columns::One } else { Columns::Two };
     Section {
         heading,
         text: text(judged),
         tables: vec![table(judged)],
-        grids: vec![Grid::of(Columns::Two, figures)],
+        grids: vec![Grid::of(columns, figures)],
     }
 }
 
