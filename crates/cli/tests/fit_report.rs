@@ -109,6 +109,26 @@ fn test_rows_are_the_better_judge() {
     assert_eq!(n, 10.0);
 }
 
+/// Labels without rhyme or reason in 30 columns: a model can learn the 60 by heart, but not foretell those held out.
+#[test]
+fn held_out_labels_are_not_seen() {
+    use rand::Rng as _;
+    let bench = Bench::new();
+    let mut rng = semisup::rng(11);
+    let mut table = (0..30).map(|j| format!("x{j},")).collect::<String>() + "label\n";
+    for i in 0..160 {
+        table += &(0..30).map(|_| format!("{:.3},", rng.random_range(-1.0..1.0))).collect::<String>();
+        table += if i >= 60 { "\n" } else { ["a\n", "b\n"][i % 2] };
+    }
+    bench.write("train.csv", table);
+    let summary = fit(&bench, "--steps 500");
+    assert!(number(&summary, "labelled_accuracy") > 0.95, "learnt by heart: {summary}");
+    for learner in ["semi_supervised", "labelled_only", "logistic_regression"] {
+        let accuracy = number(&summary["help"], learner);
+        assert!((0.3..0.7).contains(&accuracy), "{learner} is right on {accuracy} of coin tosses"); // 3 standard errors
+    }
+}
+
 /// The report is a function of data, settings and seed.
 #[test]
 fn the_same_seed_gives_the_same_answers_and_the_report_changes_no_model() {

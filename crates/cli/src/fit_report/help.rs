@@ -107,7 +107,10 @@ impl Help {
     /// Whether something simpler would do better, if that is sure.
     fn better_without(&self) -> String {
         match self.best().filter(|found| Verdict::of(found.ahead_of_linear) == Verdict::Harms) {
-            Some(found) => format!(" But {}", beside_linear(&found)),
+            Some(found) => format!(
+                " A plain logistic regression on the labelled rows does better here: {} right.",
+                percent(found.linear)
+            ),
             None => String::new(),
         }
     }
@@ -201,7 +204,7 @@ fn by_folds(subject: &Subject, held: &HeldOut, found: &Comparison) -> String {
 fn beside_linear(found: &Comparison) -> String {
     let verdict = match Verdict::of(found.ahead_of_linear) {
         Verdict::Helps => "the fit to all rows is better",
-        Verdict::Harms => "better than the fit to all rows, so prefer it if all you need is a class",
+        Verdict::Harms => "that is better than the fit to all rows, so prefer it if all you need is a class",
         Verdict::Open => "which of the two is better is open",
     };
     let linear = percent(found.linear);
