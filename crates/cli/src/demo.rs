@@ -30,6 +30,8 @@ use crate::{
     text,
 };
 
+pub use figures::losses;
+
 use progress::{Progress, Watcher};
 
 /// Arguments of `demo`.

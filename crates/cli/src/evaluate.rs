@@ -43,6 +43,8 @@ pub struct LabelledRows {
     pub x: Array2<f64>,
     /// Their classes.
     pub y: Vec<usize>,
+    /// Their lines in the file.
+    pub lines: Vec<u64>,
     /// How many rows were skipped because they have no label.
     pub skipped: usize,
 }
@@ -56,7 +58,8 @@ pub fn labelled(
     reading: &Reading,
 ) -> Result<LabelledRows> {
     let mut coder = Coder::new(model, model_path, reading)?;
-    let mut all = LabelledRows { x: Array2::zeros((0, coder.dim())), y: Vec::new(), skipped: 0 };
+    let mut all =
+        LabelledRows { x: Array2::zeros((0, coder.dim())), y: Vec::new(), lines: Vec::new(), skipped: 0 };
     let mut guesses = Guesses::default();
     let reader = reading.open(path, &[label])?;
     let name = reader.name().to_string();
@@ -71,6 +74,7 @@ pub fn labelled(
         guesses.add(&encoded);
         all.x.append(Axis(0), encoded.x.view()).expect("as many columns");
         all.y.extend(y.into_iter().flatten());
+        all.lines.extend(batch.lines());
     }
     if all.y.is_empty() {
         return Err(semisup::Error::NoLabels { name }.into());
@@ -83,7 +87,7 @@ pub fn labelled(
 pub fn run(args: &Args) -> Result<()> {
     args.threads.configure()?;
     let model = input::model(&args.model, &args.device.place()?)?;
-    let LabelledRows { x, y, skipped } =
+    let LabelledRows { x, y, skipped, .. } =
         labelled(&model, &args.model, &args.file, &args.label, &args.reading)?;
     let scores = Scores::from_log_probs(&model.score(x.view()).log_probs, &y);
     if args.json {

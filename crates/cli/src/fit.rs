@@ -16,9 +16,11 @@ use serde_json::{Value, json};
 use crate::{
     OnDevice, Threads,
     columns::{self, Declared},
-    configure_threads, evaluate,
+    configure_threads,
+    evaluate::{self, LabelledRows},
     exit::{Failure, Result},
-    input::{Reading, warn},
+    fit_report::{self, Answers, Origins, Subject},
+    input::{Reading, is_standard, warn},
     inspect, interrupt,
     output::{self, check_writable},
     progress::{Display, FitProgress},
@@ -59,6 +61,10 @@ pub struct Args {
     /// Model file to write
     #[arg(long, value_name = "OUT", required_unless_present_any = ["print_config", "print_schema"])]
     model: Option<PathBuf>,
+    /// HTML report to write: what the data look like, what was chosen, how far to trust the model, and whether the
+    /// unlabelled rows help; measuring that takes about as long again as the fit
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["print_config", "print_schema"])]
+    report: Option<PathBuf>,
     /// Seed of all randomness [default: 0]
     #[arg(long, value_name = "N", env = "FLOWGMM_SEED")]
     seed: Option<u64>,
@@ -111,13 +117,14 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<()> {
     if let Some(model) = &args.model {
         check_writable(model)?;
     }
+    check_report(args)?;
     configure_threads(args.threads.among(args.config.as_deref()))?;
     interrupt::listen()?;
     let table = TrainingTable::read(args)?;
     if args.print_schema {
         return output::print(&columns::table(&table.schema));
     }
-    let TrainingTable { data, schema, encoding, texts } = table;
+    let TrainingTable { data, schema, encoding, texts, origins } = table;
     let recipe = args.preset.recipe(&data, args.seed.unwrap_or(0))?;
     let settings = gather(args, &recipe, matches)?;
     let Some(path) = args.model.as_ref().filter(|_| !args.print_config) else {
@@ -130,8 +137,41 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<()> {
     let model = model.with_encoding(encoding).with_texts(texts).with_decisions(recipe.decisions);
     model.save(path)?;
     let test = args.test.as_ref().map(|test| tested(args, &model, path, test)).transpose()?;
-    let (data, schema, settings) = (&data, &schema, &settings);
-    let outcome = Outcome { model: &model, data, schema, settings, path, test, seconds: began.elapsed() };
+    let subject = Subject {
+        model: &model,
+        data: &data,
+        schema: &schema,
+        settings: &settings,
+        place: &place,
+        origins: &origins,
+        test: test.as_ref().map(|(rows, _)| rows),
+        table: table_name(&args.file),
+        model_path: path,
+        seconds: began.elapsed(),
+        quiet: args.quiet,
+    };
+    conclude(args, &subject, test.as_ref().map(|(_, scores)| scores.clone()))
+}
+
+/// Checks that a report can be written, and over nothing that this fit reads or writes.
+fn check_report(args: &Args) -> Result<()> {
+    let Some(report) = &args.report else { return Ok(()) };
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let mut taken = [&args.file].into_iter().chain(&args.model).chain(&args.test).chain(&args.unlabelled);
+    if taken.any(|path| real(path) == real(report)) {
+        let what = format!("--report would replace {}; give it a name of its own", report.display());
+        return Err(Failure::Usage(what));
+    }
+    check_writable(report)
+}
+
+/// Writes the report if one is wanted, and sums up.
+fn conclude(args: &Args, subject: &Subject, test: Option<Scores>) -> Result<()> {
+    let report = match &args.report {
+        Some(to) => Some((to, fit_report::write(subject, to)?)),
+        None => None,
+    };
+    let outcome = Outcome { subject, test, report };
     if args.json { output::print_json(&outcome.to_json()) } else { output::print(&outcome.to_text()) }
 }
 
@@ -163,18 +203,23 @@ struct TrainingTable {
     schema: Schema,
     encoding: Encoding,
     texts: Vec<TextColumn>,
+    origins: Origins,
 }
 
 impl TrainingTable {
     fn read(args: &Args) -> Result<Self> {
         let label = args.label.as_str();
         let mut frame = args.reading.all(&args.file, &[label])?;
+        let mut origins = Origins::default();
+        origins.add(&frame);
         let Labels { mut y, classes, warnings } = semisup::labels(&frame, label, &args.unlabelled_value)?;
         warnings.iter().for_each(|warning| warn(&warning.message));
         let features: Vec<String> = frame.column_names().into_iter().filter(|name| name != label).collect();
         for path in &args.unlabelled {
             for batch in args.reading.open(path, &[label])? {
-                frame.append(batch?, &features)?;
+                let batch = batch?;
+                origins.add(&batch);
+                frame.append(batch, &features)?;
             }
         }
         y.resize(frame.n(), None); // whatever labels those files have are not looked at
@@ -188,14 +233,22 @@ impl TrainingTable {
         let encoding = Encoding::learn(&schema, &frame)?;
         let x = encoding.encode(&frame)?.x;
         let data = SemiSupervised::new(x, y, classes, encoding.feature_names())?;
-        Ok(Self { data, schema, encoding, texts })
+        Ok(Self { data, schema, encoding, texts, origins })
     }
 }
 
-/// Scores on the rows of `--test`.
-fn tested(args: &Args, model: &Model, path: &Path, test: &Path) -> Result<Scores> {
+fn table_name(path: &Path) -> String {
+    if is_standard(path) {
+        return "standard input".into();
+    }
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The rows of `--test`, and the scores on them.
+fn tested(args: &Args, model: &Model, path: &Path, test: &Path) -> Result<(LabelledRows, Scores)> {
     let rows = evaluate::labelled(model, path, test, &args.label, &args.reading)?;
-    Ok(Scores::from_log_probs(&model.score(rows.x.view()).log_probs, &rows.y))
+    let scores = Scores::from_log_probs(&model.score(rows.x.view()).log_probs, &rows.y);
+    Ok((rows, scores))
 }
 
 fn gather(args: &Args, recipe: &Recipe, matches: &ArgMatches) -> Result<Settings> {
@@ -273,26 +326,22 @@ fn command_to_resume(mut words: Vec<OsString>) -> String {
 
 /// What a fit is summed up from.
 struct Outcome<'a> {
-    model: &'a Model,
-    data: &'a SemiSupervised,
-    schema: &'a Schema,
-    settings: &'a Settings,
-    path: &'a Path,
+    subject: &'a Subject<'a>,
     test: Option<Scores>,
-    seconds: Duration,
+    report: Option<(&'a PathBuf, Answers)>,
 }
 
 impl Outcome<'_> {
     fn labelled_accuracy(&self) -> f64 {
-        let labelled = self.data.labelled_only();
+        let labelled = self.subject.data.labelled_only();
         let y: Vec<usize> = labelled.y().iter().flatten().copied().collect();
-        metrics::accuracy(&self.model.predict(labelled.x()), &y)
+        metrics::accuracy(&self.subject.model.predict(labelled.x()), &y)
     }
 
     /// The engine that ran: kernels are for the CPU only.
     fn engine(&self) -> Engine {
-        match self.settings.device {
-            DeviceName::Cpu => self.settings.engine,
+        match self.subject.settings.device {
+            DeviceName::Cpu => self.subject.settings.engine,
             DeviceName::Gpu(_) | DeviceName::SoftwareGpu => Engine::Composed,
         }
     }
@@ -300,35 +349,35 @@ impl Outcome<'_> {
     fn device(&self) -> String {
         let engine = json!(self.engine());
         let engine = engine.as_str().unwrap_or_default();
-        match self.settings.device {
+        match self.subject.settings.device {
             DeviceName::Cpu if self.engine() == Engine::Composed => format!("cpu, {engine} engine"),
             DeviceName::Cpu => format!("cpu, {engine} engine ({})", flowgmm::instruction_set()),
-            name => format!("{name} ({}), {engine} engine", self.model.gmm().place().describe()),
+            name => format!("{name} ({}), {engine} engine", self.subject.model.gmm().place().describe()),
         }
     }
 
     fn per_class(&self) -> impl Iterator<Item = (&String, usize)> {
-        self.data.classes().iter().zip(self.data.class_counts())
+        self.subject.data.classes().iter().zip(self.subject.data.class_counts())
     }
 
     fn to_json(&self) -> Value {
-        let last = self.model.history().epochs.last();
-        let provenance = self.model.provenance();
-        json!({
-            "model": self.path.display().to_string(),
-            "rows": self.data.n(),
+        let last = self.subject.model.history().epochs.last();
+        let provenance = self.subject.model.provenance();
+        let mut object = json!({
+            "model": self.subject.model_path.display().to_string(),
+            "rows": self.subject.data.n(),
             "labelled": provenance.n_labelled,
             "unlabelled": provenance.n_unlabelled,
             "labelled_per_class": self.per_class().map(|(class, n)| (class.clone(), json!(n)))
                 .collect::<serde_json::Map<_, _>>(),
-            "columns": self.data.columns(),
-            "parameters": inspect::parameters(self.model),
-            "decisions": self.model.decisions(),
-            "config": self.settings.config,
-            "seed": self.settings.seed,
-            "threads": self.settings.threads,
-            "device": self.settings.device,
-            "hardware": self.model.gmm().place().describe(),
+            "columns": self.subject.data.columns(),
+            "parameters": inspect::parameters(self.subject.model),
+            "decisions": self.subject.model.decisions(),
+            "config": self.subject.settings.config,
+            "seed": self.subject.settings.seed,
+            "threads": self.subject.settings.threads,
+            "device": self.subject.settings.device,
+            "hardware": self.subject.model.gmm().place().describe(),
             "engine": self.engine(),
             "steps": last.map(|record| record.step),
             "loss": last.map(|record| record.loss),
@@ -337,32 +386,37 @@ impl Outcome<'_> {
             "labelled_accuracy": self.labelled_accuracy(),
             "rollbacks": provenance.rollbacks,
             "certificate": provenance.certificate,
-            "seconds": self.seconds.as_secs_f64(),
-        })
+            "seconds": self.subject.seconds.as_secs_f64(),
+        });
+        if let Some((path, answers)) = &self.report {
+            object["report"] = json!(path.display().to_string());
+            answers.add_to(&mut object);
+        }
+        object
     }
 
     fn to_text(&self) -> String {
-        let provenance = self.model.provenance();
+        let provenance = self.subject.model.provenance();
         let (labelled, unlabelled) = (provenance.n_labelled, provenance.n_unlabelled);
         let counts: Vec<String> = self.per_class().map(|(class, n)| format!("{class}: {n}")).collect();
         let mut facts = vec![
-            ("rows", format!("{} ({labelled} labelled, {unlabelled} unlabelled)", self.data.n())),
+            ("rows", format!("{} ({labelled} labelled, {unlabelled} unlabelled)", self.subject.data.n())),
             ("labels", text::list(&counts)),
-            ("columns", columns::kinds(self.schema)),
-            ("dimensions", self.data.dim().to_string()),
-            ("settings", self.settings.origin()),
-            ("seed", self.settings.seed.to_string()),
+            ("columns", columns::kinds(self.subject.schema)),
+            ("dimensions", self.subject.data.dim().to_string()),
+            ("settings", self.subject.settings.origin()),
+            ("seed", self.subject.settings.seed.to_string()),
             ("device", self.device()),
-            ("parameters", inspect::parameters(self.model).to_string()),
+            ("parameters", inspect::parameters(self.subject.model).to_string()),
         ];
-        if let Some(last) = self.model.history().epochs.last() {
+        if let Some(last) = self.subject.model.history().epochs.last() {
             let terms: Vec<String> =
                 last.terms.iter().map(|(name, value)| format!("{name} {value:.4}")).collect();
             facts.push(("final loss", format!("{:.4} ({})", last.loss, terms.join(", "))));
         }
-        let decisions = self.model.decisions();
+        let decisions = self.subject.model.decisions();
         facts.extend(decisions.iter().map(|d| (d.what.as_str(), format!("{} ({})", d.choice, d.why))));
-        facts.push(("temperature", format!("{:.3}", self.model.temperature())));
+        facts.push(("temperature", format!("{:.3}", self.subject.model.temperature())));
         facts.push(("labelled accuracy", text::percent(self.labelled_accuracy())));
         if let Some(certificate) = &provenance.certificate {
             facts.push(("round trip", text::certificate(certificate)));
@@ -372,8 +426,12 @@ impl Outcome<'_> {
             facts
                 .push(("test", format!("accuracy {accuracy}, negative log-likelihood {nll:.3} on {n} rows")));
         }
-        facts.push(("time", format!("{:.1} s", self.seconds.as_secs_f64())));
-        facts.push(("model", self.path.display().to_string()));
+        facts.push(("time", format!("{:.1} s", self.subject.seconds.as_secs_f64())));
+        facts.push(("model", self.subject.model_path.display().to_string()));
+        if let Some((path, answers)) = &self.report {
+            facts.extend(answers.facts());
+            facts.push(("report", path.display().to_string()));
+        }
         text::facts(&facts)
     }
 }

@@ -144,7 +144,8 @@ fn likelihood(model: &Model) -> String {
     }
 }
 
-fn architecture(model: &Model) -> String {
+/// Layers and Gaussians.
+pub fn architecture(model: &Model) -> String {
     let spec = model.gmm().spec();
     let kind = |layer: &flowgmm::bijection::BijectionSpec| {
         let value = serde_json::to_value(layer).expect("plain data");
@@ -169,7 +170,8 @@ fn architecture(model: &Model) -> String {
     )
 }
 
-fn training(model: &Model) -> String {
+/// How training ended.
+pub fn training(model: &Model) -> String {
     let rollbacks = model.provenance().rollbacks;
     match model.history().epochs.last() {
         None => "no record".into(),

@@ -12,6 +12,7 @@ mod demo;
 mod evaluate;
 mod exit;
 mod fit;
+mod fit_report;
 mod input;
 mod inspect;
 mod interrupt;

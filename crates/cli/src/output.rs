@@ -38,6 +38,18 @@ pub fn check_writable(path: &Path) -> Result<()> {
     made.map(drop).map_err(Failure::io(path))
 }
 
+/// Puts a file with this content at `path`: complete or not at all.
+pub fn write_whole(path: &Path, content: &[u8]) -> Result<()> {
+    let temporary = beside(path);
+    let written = File::create(&temporary)
+        .and_then(|mut file| file.write_all(content).and_then(|()| file.sync_all()))
+        .and_then(|()| fs::rename(&temporary, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written.map_err(Failure::io(path))
+}
+
 /// A table that is written batch by batch, in the format its name says.
 pub struct TableOutput {
     writer: Option<Writer<Sink>>,

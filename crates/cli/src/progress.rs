@@ -69,6 +69,8 @@ impl Display {
 /// Watches one fit, and stops it on Ctrl-C.
 pub struct FitProgress {
     display: Display,
+    /// What the main stage is called.
+    name: String,
     stage: String,
     steps: usize,
     stage_began: Instant,
@@ -80,7 +82,20 @@ impl FitProgress {
     /// Shows a fit in this way.
     pub fn new(display: Display) -> Self {
         let stage_began = Instant::now();
-        Self { display, stage: String::new(), steps: 0, stage_began, first_step: None, latest: None }
+        Self {
+            display,
+            name: "training".into(),
+            stage: String::new(),
+            steps: 0,
+            stage_began,
+            first_step: None,
+            latest: None,
+        }
+    }
+
+    /// From now on the main stage of a fit has this name.
+    pub fn call(&mut self, name: String) {
+        self.name = name;
     }
 
     /// The end: clears the bar.
@@ -107,7 +122,7 @@ impl FitObserver for FitProgress {
     fn stage(&mut self, stage: &Stage, steps: usize) {
         self.stage = match stage {
             Stage::Start { start, starts, fold } => format!("start {start}/{starts}.{fold}"),
-            Stage::Main => "training".into(),
+            Stage::Main => self.name.clone(),
             Stage::Calibration { fold, folds } => format!("calibr. {fold}/{folds}"),
         };
         (self.steps, self.stage_began, self.first_step) = (steps, Instant::now(), None);

@@ -87,6 +87,15 @@ impl Settings {
         }
     }
 
+    /// Settings that do not have their default: path, value as TOML, and where it came from.
+    pub fn changed(&self) -> Vec<(String, String, &'static str)> {
+        let entry = |(path, from): (&String, &&'static str)| {
+            let value = look(&self.tree, path).map(inline).unwrap_or_default();
+            (path.clone(), value, *from)
+        };
+        self.sources.iter().map(entry).collect()
+    }
+
     /// Where the settings came from, in words.
     pub fn origin(&self) -> String {
         let from = |wanted: &str| {

@@ -2,6 +2,8 @@
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 
+use semisup::Preprocess;
+
 use crate::{bijection::Bijection, model::FlowGmm, tensor::to_array};
 
 /// How far a row is from the decision boundary, and between which classes.
@@ -35,6 +37,40 @@ pub fn boundary(gmm: &FlowGmm, x: ArrayView2<f64>) -> Vec<Boundary> {
             Boundary { distance: (d2[second] - d2[nearest]).abs() / (2.0 * apart), nearest, second }
         })
         .collect()
+}
+
+/// Two orthonormal directions of the latent space, `[dim, 2]`, that show most of the distances between means; where the
+/// means lie on a line, the second is the one along which `z` varies most across it. In one dimension it is 0.
+pub fn class_plane(gmm: &FlowGmm, z: ArrayView2<f64>) -> Array2<f64> {
+    let means = gmm.mixture().values().means;
+    let mut plane = Array2::zeros((z.ncols(), 2));
+    let mut found = 0;
+    for rows in [means.view(), z] {
+        let along = rows.dot(&plane).dot(&plane.t());
+        for direction in principal(&(&rows - &along), 2 - found).columns() {
+            plane.column_mut(found).assign(&direction);
+            found += 1;
+        }
+    }
+    plane
+}
+
+/// At most `count` principal directions of rows, `[dim, count]`, orthonormal.
+fn principal(rows: &Array2<f64>, count: usize) -> Array2<f64> {
+    let none = Array2::zeros((rows.ncols(), 0));
+    // Differences that are rounding are no direction.
+    let spread = rows.var_axis(Axis(0), 0.0).sum();
+    if count == 0 || spread.is_nan() || spread < 1e-12 {
+        return none;
+    }
+    let Ok(map) = Preprocess::pca(rows.view(), count, 0.0) else { return none };
+    let origin = Array2::zeros((1, rows.ncols()));
+    let mut directions = map.apply(Array2::eye(rows.ncols()).view()) - map.apply(origin.view());
+    for mut direction in directions.columns_mut() {
+        let length = direction.dot(&direction).sqrt();
+        direction /= length;
+    }
+    directions
 }
 
 /// f^-1((1 - a) f(x_0) + a f(x_1)) for each a in `steps`.

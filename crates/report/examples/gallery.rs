@@ -21,11 +21,13 @@ fn main() -> std::io::Result<()> {
     let path = PathBuf::from(std::env::args().nth(1).unwrap_or_else(|| "gallery.html".into()));
     let mut noise = Noise(7);
     let (moons, panels) = moons(&mut noise);
-    let sections = vec![moons, pinwheel(&mut noise), curves(&mut noise), images(&mut noise), evaluation()];
+    let sections =
+        vec![moons, pinwheel(&mut noise), curves(&mut noise), images(&mut noise), evaluation(), estimates()];
     let page = Page {
         title: "Gallery of figures".into(),
         lead: "Every figure this crate can draw, from made-up numbers. Nothing here was learned by a model."
             .into(),
+        tiles: tiles(),
         headline: Some(headline()),
         sections,
         footer: "Made by crates/report/examples/gallery.rs".into(),
@@ -34,6 +36,43 @@ fn main() -> std::io::Result<()> {
     std::fs::write(path.with_file_name("panel.svg"), panels[0].to_svg())?;
     std::fs::write(path.with_file_name("curves.svg"), losses(&mut noise, AxisScale::Focused).to_svg())?;
     std::fs::write(path.with_file_name("confusion.svg"), confusion(&NASTY).to_svg())
+}
+
+fn tiles() -> Vec<Tile> {
+    let tile = |name: &str, value: &str, note: &str| {
+        let [name, value, note] = [name, value, note].map(String::from);
+        Tile { name, value, note }
+    };
+    vec![
+        tile("Accuracy", "96.3 %", "94.9 % to 97.3 %, on test rows"),
+        tile("Gain", "+9.4", "+7.6 to +11.5 points"),
+        tile(NASTY[0], "0", NASTY[3]),
+    ]
+}
+
+fn estimates() -> Section {
+    let bar = |(k, name): (usize, &&str)| {
+        let value = 40.0 / (k + 1) as f64;
+        Bar { name: name.to_string(), value, shown: format!("{value:.0}"), colour: k }
+    };
+    let bars = Bars {
+        title: "Labels per class".into(),
+        caption: "Some have few.".into(),
+        bars: NASTY.iter().enumerate().map(bar).collect(),
+    };
+    let estimate = |(k, name): (usize, &&str)| {
+        let value = 9.0 - 4.0 * k as f64;
+        Estimate { name: name.to_string(), value, low: value - 6.0, high: value + 7.0, colour: k }
+    };
+    let intervals = Intervals {
+        title: "Differences".into(),
+        caption: "What crosses the dashed line may be nothing.".into(),
+        x_label: "points of accuracy".into(),
+        reference: Some(0.0),
+        estimates: NASTY.iter().enumerate().map(estimate).collect(),
+    };
+    let grids = vec![Grid::of(Columns::Two, vec![bars.figure(), intervals.figure()])];
+    Section { heading: "Bars and intervals".into(), grids, ..Section::default() }
 }
 
 fn headline() -> Table {

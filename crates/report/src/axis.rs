@@ -12,6 +12,8 @@ pub enum AxisScale {
     /// As `Linear`, but the highest 2 % of the values may leave the top, so that one early spike does not
     /// flatten the rest of a loss curve. Works for negative losses, where `Log` cannot.
     Focused,
+    /// From 0 to 100, whatever the values: a curve that stays at 100 is then seen to be at the top.
+    Percent,
     /// Equal ratios, equal lengths; values that are not positive are not drawn.
     Log,
 }

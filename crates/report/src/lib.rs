@@ -8,6 +8,8 @@
 //! | [`Panel`] | a square of the plane: decision regions, data, mixture components (paper, figures 1, 2) |
 //! | [`LineChart`] | losses over epochs |
 //! | [`Histogram`] | overlaid distributions (paper, figure 5c) |
+//! | [`Bars`] | counts by name |
+//! | [`Intervals`] | estimates with what they may be |
 //! | [`ImageSheet`] | small greyscale images in rows (paper, figure 5a, b) |
 //! | [`Confusion`] | true against predicted class |
 //! | [`Reliability`] | accuracy against confidence |
@@ -35,11 +37,13 @@
 //! ```
 
 mod axis;
+mod bars;
 mod confusion;
 mod contour;
 mod frame;
 mod histogram;
 mod images;
+mod intervals;
 mod legend;
 mod line;
 mod page;
@@ -53,13 +57,15 @@ mod table;
 mod theme;
 
 pub use axis::AxisScale;
+pub use bars::{Bar, Bars};
 pub use confusion::Confusion;
 pub use frame::Frame;
 pub use histogram::Histogram;
 pub use images::ImageSheet;
+pub use intervals::{Estimate, Intervals};
 pub use legend::{Legend, Mark};
 pub use line::{LineChart, Series, Stroke};
-pub use page::{Columns, Figure, Grid, Page, Section};
+pub use page::{Columns, Figure, Grid, Page, Section, Tile};
 pub use panel::{Ellipse, Layer, Panel};
 pub use plot::Plot;
 pub use raster::Raster;

@@ -114,6 +114,7 @@ impl LineChart {
                 let [lo, hi] = padded(range.map(f64::log10), 0.04);
                 Scale::log([10f64.powf(lo), 10f64.powf(hi)], pixels)
             }
+            AxisScale::Percent => Scale::linear([0.0, 104.0], pixels),
             AxisScale::Linear | AxisScale::Focused => Scale::linear(padded(range, 0.05), pixels),
         }
     }

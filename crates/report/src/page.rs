@@ -17,12 +17,25 @@ pub struct Page {
     pub title: String,
     /// The first paragraph: what this page says, in a sentence or two.
     pub lead: String,
-    /// The result, before any detail.
+    /// The result in a few large numbers.
+    pub tiles: Vec<Tile>,
+    /// The result as a table, before any detail.
     pub headline: Option<Table>,
     /// The detail.
     pub sections: Vec<Section>,
     /// How the page came about: command, version, time.
     pub footer: String,
+}
+
+/// One large number with its name and what to make of it.
+#[derive(Clone, Debug, Default)]
+pub struct Tile {
+    /// What it is.
+    pub name: String,
+    /// The number, in a few characters.
+    pub value: String,
+    /// A line below: an interval, a comparison; may be empty.
+    pub note: String,
 }
 
 /// A part of a page. Everything but the heading may be empty.
@@ -108,11 +121,18 @@ impl Page {
             css,
             title => self.title.as_str(),
             lead => paragraphs(&self.lead),
+            tiles => Value::from_iter(self.tiles.iter().map(Tile::view)),
             headline => self.headline.as_ref().map(Table::view),
             sections => Value::from_iter(self.sections.iter().map(Section::view)),
             footer => self.footer.as_str(),
         })
         .expect("our own template renders")
+    }
+}
+
+impl Tile {
+    fn view(&self) -> Value {
+        context! { name => self.name.as_str(), value => self.value.as_str(), note => self.note.as_str() }
     }
 }
 

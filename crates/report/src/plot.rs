@@ -75,11 +75,13 @@ impl Area {
 
     pub fn tick_labels(&self, out: &mut String, x: &[Tick], y: &[Tick]) {
         out.push_str(r#"<g class="fg-tick fg-num fg-soft">"#);
+        let mut free = self.left - 24.0;
         for t in x {
             let half = text_width(&t.label, 11.0) / 2.0;
-            if t.at - half < self.left - 24.0 || t.at + half > self.right() + 12.0 {
-                continue; // it would leave the drawing
+            if t.at - half < free || t.at + half > self.right() + 12.0 {
+                continue; // it would touch the label before it, or leave the drawing
             }
+            free = t.at + half + 5.0;
             let (at, below) = (Px(t.at), Px(self.bottom() + 16.0));
             put!(out, r#"<text x="{at}" y="{below}" class="fg-mid">{}</text>"#, Esc(&t.label));
         }

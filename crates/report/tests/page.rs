@@ -8,7 +8,11 @@ const HOSTILE: &str = "<img src=x onerror=\"alert('1')\"></svg></style><script>a
 fn hostile_page() -> Page {
     let text = || HOSTILE.to_string();
     let bin = ReliabilityBin { low: 0.5, high: 1.0, confidence: 0.8, accuracy: 0.7, count: 3 };
+    let bars = vec![Bar { name: text(), value: 1.0, shown: text(), colour: 0 }];
+    let estimates = vec![Estimate { name: text(), value: 1.0, low: 0.0, high: 2.0, colour: 0 }];
     let figures = vec![
+        Bars { title: text(), caption: text(), bars }.figure(),
+        Intervals { title: text(), caption: text(), x_label: text(), reference: None, estimates }.figure(),
         Panel { title: text(), caption: text(), ..Panel::default() }.figure(),
         LineChart {
             title: text(),
@@ -47,7 +51,8 @@ fn hostile_page() -> Page {
         Grid { label: text(), legend: Legend::for_classes(&[HOSTILE]), ..Grid::of(Columns::Three, figures) };
     let sections =
         vec![Section { heading: text(), text: text(), tables: vec![table.clone()], grids: vec![grid] }];
-    Page { title: text(), lead: text(), headline: Some(table), sections, footer: text() }
+    let tiles = vec![Tile { name: text(), value: text(), note: text() }];
+    Page { title: text(), lead: text(), tiles, headline: Some(table), sections, footer: text() }
 }
 
 #[test]

@@ -27,6 +27,7 @@ pub mod encode;
 mod error;
 mod frame;
 pub mod graph;
+mod interval;
 mod learner;
 mod linalg;
 mod logistic;
@@ -41,6 +42,7 @@ mod spreading;
 mod stream;
 mod table;
 mod toy;
+mod two_sample;
 
 pub use data::{Labelled, Problem, SemiSupervised};
 pub use digits::{digits, digits_problem};
@@ -48,6 +50,7 @@ pub use encode::{Encoded, Encoding, Feature, Likelihood, Role};
 pub use error::Error;
 pub use frame::{Cells, Column, Frame, Texts, number_text, read_number};
 pub use graph::{knn, label_spreading};
+pub use interval::{Interval, difference_interval, share_interval};
 pub use learner::{Classifier, Learner};
 pub use logistic::{Logistic, self_training};
 pub use metrics::{Scores, fit_temperature};
@@ -60,6 +63,7 @@ pub use spreading::{LabelSpreading, RBF_ROWS, SpreadKernel, SpreadModel};
 pub use stream::{RowBatches, stream_features};
 pub use table::{Table, read_table, read_table_path};
 pub use toy::Toy;
+pub use two_sample::{Judge, TwoSample, two_sample};
 
 /// What a fallible function of this crate returns.
 pub type Result<T> = std::result::Result<T, Error>;

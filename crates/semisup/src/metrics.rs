@@ -157,6 +157,21 @@ pub fn arg_max(scores: ArrayView2<f64>) -> Vec<usize> {
     scores.rows().into_iter().map(row).collect()
 }
 
+/// The share of each column's variance that lies between classes (the correlation ratio), `[dim]`: 0 if the classes have
+/// one mean, 1 if each has one value. A constant column has 0.
+pub fn separation(x: ArrayView2<f64>, y: &[usize], n_classes: usize) -> Vec<f64> {
+    assert_eq!(x.nrows(), y.len(), "one class per row");
+    let of_column = |column: ArrayView1<f64>| {
+        let mean = column.sum() / y.len() as f64;
+        let mut sums = vec![(0., 0.); n_classes];
+        column.iter().zip(y).for_each(|(v, &k)| sums[k] = (sums[k].0 + v - mean, sums[k].1 + 1.));
+        let between: f64 = sums.iter().filter(|(_, n)| *n > 0.).map(|(sum, n)| sum * sum / n).sum();
+        let total: f64 = column.iter().map(|v| (v - mean).powi(2)).sum();
+        if total > 0. { between / total } else { 0. }
+    };
+    x.columns().into_iter().map(of_column).collect()
+}
+
 /// log softmax of each row: the log probabilities that belong to logits, `[n, n_classes]`.
 pub fn log_softmax(logits: ArrayView2<f64>) -> Array2<f64> {
     let mut log_probs = logits.to_owned();
@@ -213,6 +228,12 @@ mod tests {
     fn ties_and_nan_in_arg_max() {
         let scores = array![[1., 1., 0.], [f64::NAN, -2., -1.], [f64::NEG_INFINITY, -5., -5.]];
         assert_eq!(arg_max(scores.view()), [0, 2, 1]);
+    }
+
+    #[test]
+    fn a_column_separates_classes_or_does_not() {
+        let x = array![[1., 1., 7.], [1., 2., 7.], [5., 1., 7.], [5., 2., 7.]];
+        assert_eq!(separation(x.view(), &[0, 0, 2, 2], 3), [1., 0., 0.]);
     }
 
     #[test]

@@ -42,6 +42,7 @@ pub fn write(directory: &Path, solved: &[Solved], drawn: Vec<Drawn>, about: &Abo
             about.seed,
             about.seconds
         ),
+        ..Page::default()
     };
     let path = directory.join("report.html");
     fs::write(&path, page.to_html()).map_err(Failure::io(&path))
