@@ -8,6 +8,7 @@ use crate::{
     Error, Result,
     bijection::{BijectionSpec, Form, Init, Mask},
     flow::FlowSpec,
+    guides::{Guide, Teacher},
     means::Means,
     mixture::{Covariance, Trainable},
     train::TrainConfig,
@@ -106,27 +107,6 @@ pub enum Columns {
     Normal,
 }
 
-/// A quick opinion on the class of every row, which guides the start: it places the means, and unlabelled rows take
-/// it as a soft target that fades out.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
-pub enum Guide {
-    /// Label spreading over a graph of nearest neighbours in the flow's space.
-    LabelSpreading {
-        /// Neighbours of each row.
-        neighbours: usize,
-        /// How far labels spread, below 1.
-        alpha: f64,
-    },
-    /// Self-training of a logistic regression on the standardised columns.
-    SelfTraining {
-        /// Inverse penalty.
-        c: f64,
-        /// Probability from which a prediction becomes a label.
-        threshold: f64,
-    },
-}
-
 /// Several short starts, of which the best goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -159,7 +139,7 @@ pub struct FitConfig {
     pub prepare: Prepare,
     /// Flow and mixture.
     pub architecture: Architecture,
-    /// Guidance of the start; several opinions are averaged.
+    /// Guidance of the start: opinions and their weights.
     pub guides: Vec<Guide>,
     /// Starts.
     pub multi_start: MultiStart,
@@ -263,14 +243,16 @@ impl FitConfig {
             rules.push(("prepare.whiten", whiten.is_finite(), "a finite number"));
         }
         for guide in &self.guides {
-            match *guide {
-                Guide::LabelSpreading { neighbours, alpha } => {
+            rules.push(("guides.sharpness", positive(guide.sharpness), "a positive number"));
+            rules.push(("guides.weight", positive(guide.weight), "a positive number"));
+            match guide.by {
+                Teacher::LabelSpreading { neighbours, alpha, .. } => {
                     rules.push(("guides.neighbours", neighbours > 0, "at least 1"));
                     rules.push(("guides.alpha", (0.0..1.0).contains(&alpha), "at least 0, below 1"));
                 }
-                Guide::SelfTraining { c, threshold } => {
+                Teacher::SelfTraining { c, threshold } => {
                     rules.push(("guides.c", positive(c), "a positive number"));
-                    rules.push(("guides.threshold", (0.0..=1.0).contains(&threshold), "between 0 and 1"));
+                    rules.push(("guides.threshold", positive(threshold), "a positive number"));
                 }
             }
         }
@@ -369,7 +351,10 @@ mod tests {
         type Spoil = fn(&mut FitConfig);
         let spoilt: [(&str, Spoil); 10] = [
             ("train.batch_labelled", |c| c.train.batch_labelled = 0),
-            ("guides.alpha", |c| c.guides = vec![Guide::LabelSpreading { neighbours: 5, alpha: 1.0 }]),
+            ("guides.alpha", |c| {
+                c.guides =
+                    vec![Guide::plain(Teacher::LabelSpreading { space: None, neighbours: 5, alpha: 1.0 })]
+            }),
             ("train.objective ", |c| {
                 c.train.objective.labelled = 0.0;
                 c.train.objective.cross_entropy = 0.0;

@@ -18,6 +18,7 @@ mod fit;
 mod fitted;
 mod flow;
 mod fused;
+mod guides;
 mod means;
 mod mixture;
 mod model;
@@ -32,9 +33,7 @@ pub mod train;
 pub use bijection::Bijection;
 pub use certificate::{Certificate, certify, jacobian, log_abs_det};
 pub use checkpoint::{Checkpoints, Resume};
-pub use config::{
-    Architecture, Calibration, Columns, CouplingKind, FitConfig, Guide, MultiStart, Prepare, Prior,
-};
+pub use config::{Architecture, Calibration, Columns, CouplingKind, FitConfig, MultiStart, Prepare, Prior};
 pub use device::DeviceName;
 pub use em::{Em, MixtureStep, estimate};
 pub use error::{Error, Result};
@@ -42,6 +41,7 @@ pub use fit::{FitObserver, Fitter, FlowGmmLearner, Stage, fit};
 pub use fitted::{FORMAT, Model, Provenance, Scores, TextColumn};
 pub use flow::{Engine, Flow, FlowSpec};
 pub use flowgmm_kernels::instruction_set;
+pub use guides::{Guide, Teacher};
 pub use means::{Means, centroids};
 pub use mixture::{Covariance, Mixture, MixtureSpec, MixtureValues, Trainable};
 pub use model::{Densities, FlowGmm, ModelSpec};

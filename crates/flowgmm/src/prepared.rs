@@ -5,7 +5,8 @@ use semisup::{Preprocess, SemiSupervised};
 
 use crate::{
     Error, Result,
-    config::{FitConfig, Guide},
+    config::FitConfig,
+    guides::Guides,
     model::FlowGmm,
     train::{Rows, TrainState, TrainingRows},
 };
@@ -19,9 +20,7 @@ pub(crate) struct Prepared {
     unlabelled: Vec<usize>,
     y: Vec<Option<usize>>,
     n_classes: usize,
-    guides: Vec<Guide>,
-    /// All columns, standardised, for guides that look at them: `[n, columns]`, or nothing.
-    columns: Option<Array2<f64>>,
+    guides: Guides,
     /// The guides' opinion with all labels, `[n, K]`.
     opinion: Option<Array2<f64>>,
 }
@@ -32,12 +31,8 @@ impl Prepared {
         let shaped = semisup::shape(data.x(), &shapes);
         let preprocess = config.prepare.learn(shaped.view())?.behind(shapes);
         let x = preprocess.apply(data.x());
-        let guides = if data.unlabelled().is_empty() { Vec::new() } else { config.guides.clone() };
-        let looks_at_columns = |guide: &Guide| matches!(guide, Guide::SelfTraining { .. });
-        let columns = match guides.iter().any(looks_at_columns) {
-            true => Some(Preprocess::standardise(shaped.view())?.apply(shaped.view())),
-            false => None,
-        };
+        let guides = if data.unlabelled().is_empty() { &[] } else { config.guides.as_slice() };
+        let guides = Guides::new(guides, data.n_classes(), x.view(), shaped.view())?;
         let mut problem = Self {
             preprocess,
             x,
@@ -46,7 +41,6 @@ impl Prepared {
             y: data.y().to_vec(),
             n_classes: data.n_classes(),
             guides,
-            columns,
             opinion: None,
         };
         problem.opinion = problem.guidance(None);
@@ -66,20 +60,9 @@ impl Prepared {
         y
     }
 
-    /// The mean opinion of the guides on every row, `[n, K]`, with a fold hidden.
+    /// The opinion of the guides on every row, `[n, K]`, with a fold hidden.
     fn guidance(&self, held: Option<&Vec<usize>>) -> Option<Array2<f64>> {
-        let y = self.visible(held);
-        let opinions = self.guides.iter().map(|guide| match *guide {
-            Guide::LabelSpreading { neighbours, alpha } => {
-                semisup::label_spreading(self.x.view(), &y, self.n_classes, neighbours, alpha)
-            }
-            Guide::SelfTraining { c, threshold } => {
-                let columns = self.columns.as_ref().expect("kept for this guide");
-                semisup::self_training(columns.view(), &y, self.n_classes, c, threshold).1
-            }
-        });
-        let sum = opinions.reduce(|a, b| a + b)?;
-        Some(sum / self.guides.len() as f64)
+        self.guides.opinion(&self.visible(held))
     }
 
     /// Class weights of every row for placing means: labels, and the graph's opinion if there is one.

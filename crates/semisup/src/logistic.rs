@@ -38,9 +38,17 @@ impl Logistic {
     /// # Panics
     /// If there is not one row of `q` per row of `x`.
     pub fn fit(x: ArrayView2<f64>, q: ArrayView2<f64>, c: f64) -> Self {
+        Self::fit_from(None, x, q, c)
+    }
+
+    /// The same, from the answer to a similar problem. The minimum is one; the way to it is shorter.
+    fn fit_from(near: Option<&Self>, x: ArrayView2<f64>, q: ArrayView2<f64>, c: f64) -> Self {
         assert_eq!(x.nrows(), q.nrows(), "one target per row");
         let (dim, k) = (x.ncols(), q.ncols());
-        let theta = minimise(Array1::zeros(k * (dim + 1)), |theta| objective(theta, x, q, c));
+        let zero = Array1::zeros(k * (dim + 1));
+        let scale = norm(&objective(&zero, x, q, c).1);
+        let start = near.map_or(zero, |near| near.w.iter().chain(&near.b).copied().collect());
+        let theta = minimise(start, scale, |theta| objective(theta, x, q, c));
         let (w, b) = theta.view().split_at(Axis(0), k * dim);
         let w = w.to_owned().into_shape_with_order((k, dim)).expect("k times dim numbers");
         Self { w, b: b.to_owned() }
@@ -68,11 +76,12 @@ pub fn self_training(
 ) -> (Logistic, Array2<f64>) {
     let mut y = y.to_vec();
     let mut round = 0;
+    let mut before = None;
     loop {
         let rows: Vec<usize> = (0..y.len()).filter(|&row| y[row].is_some()).collect();
         let mut q = Array2::zeros((rows.len(), n_classes));
         rows.iter().enumerate().for_each(|(i, &row)| q[[i, y[row].expect("filtered")]] = 1.0);
-        let model = Logistic::fit(x.select(Axis(0), &rows).view(), q.view(), c);
+        let model = Logistic::fit_from(before.as_ref(), x.select(Axis(0), &rows).view(), q.view(), c);
         let p = model.log_probs(x).exp();
         let best = arg_max(p.view());
         let adopted: Vec<usize> =
@@ -81,6 +90,7 @@ pub fn self_training(
             return (model, p);
         }
         round += 1;
+        before = Some(model);
         adopted.into_iter().for_each(|row| y[row] = Some(best[row]));
     }
 }
@@ -125,18 +135,18 @@ fn log_sum_exp(row: ArrayView1<f64>) -> f64 {
 }
 
 /// The minimum of a smooth convex function by L-BFGS (Nocedal and Wright, algorithm 7.5) with backtracking.
-fn minimise(mut at: Array1<f64>, f: impl Fn(&Array1<f64>) -> (f64, Array1<f64>)) -> Array1<f64> {
+fn minimise(mut at: Array1<f64>, scale: f64, f: impl Fn(&Array1<f64>) -> (f64, Array1<f64>)) -> Array1<f64> {
     const TOLERANCE: f64 = 1e-9;
     let (mut value, mut gradient) = f(&at);
-    let start = gradient.dot(&gradient).sqrt().max(1.0);
+    let scale = scale.max(1.0);
     let mut pairs: Vec<(Array1<f64>, Array1<f64>, f64)> = Vec::new(); // s, y, 1 / s.y
     for _ in 0..300 {
-        if gradient.dot(&gradient).sqrt() <= TOLERANCE * start {
+        if norm(&gradient) <= TOLERANCE * scale {
             break;
         }
         let direction = -two_loops(&pairs, &gradient);
         let slope = direction.dot(&gradient);
-        let mut step = if pairs.is_empty() { 1.0 / start } else { 1.0 };
+        let mut step = if pairs.is_empty() { 1.0 / scale } else { 1.0 };
         let (next, next_value, next_gradient) = loop {
             let next = &at + &(&direction * step);
             let (value_there, gradient_there) = f(&next);
@@ -160,6 +170,10 @@ fn minimise(mut at: Array1<f64>, f: impl Fn(&Array1<f64>) -> (f64, Array1<f64>))
         }
     }
     at
+}
+
+fn norm(v: &Array1<f64>) -> f64 {
+    v.dot(v).sqrt()
 }
 
 /// H g, with H the inverse Hessian that the pairs estimate.

@@ -1,6 +1,7 @@
 //! Configurations that work: one for two-dimensional toys, one for numeric tables.
 
 mod choose;
+mod heard;
 mod presets;
 
 use semisup::SemiSupervised;
@@ -9,9 +10,8 @@ pub use choose::{Decision, Recipe};
 
 use crate::{
     bijection::{Form, Init},
-    config::{
-        Architecture, Calibration, Columns, CouplingKind, FitConfig, Guide, MultiStart, Prepare, Prior,
-    },
+    config::{Architecture, Calibration, Columns, CouplingKind, FitConfig, MultiStart, Prepare, Prior},
+    guides::{Guide, Teacher},
     means::Means,
     mixture::{Covariance, Trainable},
     objective::{Agreement, Consistency, Labelled, Objective, Scale, SoftTargets, Unlabelled},
@@ -36,7 +36,7 @@ impl FitConfig {
                 trainable: Trainable::default(),
                 prior: Prior::Uniform,
             },
-            guides: vec![Guide::LabelSpreading { neighbours: 10, alpha: 0.99 }],
+            guides: vec![Guide::plain(Teacher::LabelSpreading { space: None, neighbours: 10, alpha: 0.99 })],
             calibration: None,
             multi_start: MultiStart { starts: 1, fraction: 0.1, folds: 3 },
             train: TrainConfig {

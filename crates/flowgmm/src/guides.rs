@@ -1,0 +1,174 @@
+//! Quick opinions on the class of every row, which guide the start of a fit: they place the means, and unlabelled rows
+//! take them as soft targets that fade out.
+//!
+//! ```text
+//! q(k | x) = sum_g w_g p_g(k | x)^gamma_g / sum_k' p_g(k' | x)^gamma_g
+//! ```
+//!
+//! p_g is label spreading in some space, or self-training of a logistic regression. The first is right more often than
+//! it is sure, the second is sure more often than it is right; the sharpness gamma_g makes them comparable, and the
+//! weights w_g say whom to trust. The recipe learns both from labels it holds out.
+
+use std::sync::Arc;
+
+use ndarray::{Array2, ArrayView2};
+use semisup::{
+    Preprocess,
+    graph::{EdgeWeight, Graph, spread},
+    self_training,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{Result, config::Prepare};
+
+/// Who has an opinion, how sharp it is made, and what it counts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Guide {
+    /// Who.
+    pub by: Teacher,
+    /// gamma: the power its probabilities are raised to.
+    pub sharpness: f64,
+    /// w: its share of the opinion.
+    pub weight: f64,
+}
+
+/// A quick learner.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+pub enum Teacher {
+    /// Label spreading over a graph of nearest neighbours.
+    LabelSpreading {
+        /// The space they are near in; without one, the flow's.
+        space: Option<Prepare>,
+        /// Neighbours of each row.
+        neighbours: usize,
+        /// How far labels spread, below 1.
+        alpha: f64,
+    },
+    /// Self-training of a logistic regression on the standardised columns.
+    SelfTraining {
+        /// Inverse penalty.
+        c: f64,
+        /// Probability from which a prediction becomes a label.
+        threshold: f64,
+    },
+}
+
+impl Guide {
+    /// A teacher taken at its word.
+    pub fn plain(by: Teacher) -> Self {
+        Self { by, sharpness: 1.0, weight: 1.0 }
+    }
+}
+
+/// A teacher with all it needs to be asked again with other labels.
+#[derive(Clone, Debug)]
+pub(crate) enum Ready {
+    Graph { graph: Graph, alpha: f64 },
+    Lines { columns: Arc<Array2<f64>>, c: f64, threshold: f64 },
+}
+
+impl Ready {
+    /// Lets a teacher see the rows: `x` in the flow's space, `shaped` with their columns made normal.
+    pub(crate) fn new(by: &Teacher, x: ArrayView2<f64>, shaped: ArrayView2<f64>) -> Result<Self> {
+        let graph = |x: ArrayView2<f64>, k| Graph::symmetric_knn(x, k, EdgeWeight::LocalGaussian);
+        Ok(match *by {
+            Teacher::LabelSpreading { space: None, neighbours, alpha } => {
+                Self::Graph { graph: graph(x, neighbours), alpha }
+            }
+            Teacher::LabelSpreading { space: Some(space), neighbours, alpha } => {
+                let x = space.learn(shaped)?.apply(shaped);
+                Self::Graph { graph: graph(x.view(), neighbours), alpha }
+            }
+            Teacher::SelfTraining { c, threshold } => {
+                let columns = Arc::new(Preprocess::standardise(shaped)?.apply(shaped));
+                Self::Lines { columns, c, threshold }
+            }
+        })
+    }
+
+    /// p(k | x) of all rows, `[n, K]`, from these labels.
+    pub(crate) fn opinion(&self, y: &[Option<usize>], n_classes: usize) -> Array2<f64> {
+        match self {
+            Self::Graph { graph, alpha } => spread(graph.clone(), y, n_classes, *alpha),
+            Self::Lines { columns, c, threshold } => {
+                self_training(columns.view(), y, n_classes, *c, *threshold).1
+            }
+        }
+    }
+}
+
+/// The guides of a problem.
+pub(crate) struct Guides {
+    ready: Vec<(Guide, Ready)>,
+    n_classes: usize,
+}
+
+impl Guides {
+    pub(crate) fn new(
+        guides: &[Guide],
+        n_classes: usize,
+        x: ArrayView2<f64>,
+        shaped: ArrayView2<f64>,
+    ) -> Result<Self> {
+        let ready = guides.iter().map(|guide| Ok((*guide, Ready::new(&guide.by, x, shaped)?)));
+        Ok(Self { ready: ready.collect::<Result<_>>()?, n_classes })
+    }
+
+    /// q `[n, K]`, or `None` without guides.
+    pub(crate) fn opinion(&self, y: &[Option<usize>]) -> Option<Array2<f64>> {
+        let total: f64 = self.ready.iter().map(|(guide, _)| guide.weight).sum();
+        let opinions = self.ready.iter().map(|(guide, ready)| {
+            sharpened(ready.opinion(y, self.n_classes), guide.sharpness) * (guide.weight / total)
+        });
+        opinions.reduce(|a, b| a + b)
+    }
+}
+
+/// p^gamma, its rows normalised.
+pub(crate) fn sharpened(mut p: Array2<f64>, gamma: f64) -> Array2<f64> {
+    for mut row in p.rows_mut() {
+        let most = row.fold(0.0f64, |a, &b| a.max(b));
+        if most > 0.0 {
+            row.mapv_inplace(|p| (p / most).powf(gamma));
+        }
+        let mass = row.sum();
+        row /= mass;
+    }
+    p
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+
+    #[test]
+    fn sharpening_keeps_order_and_mass() {
+        let p = array![[0.5, 0.3, 0.2], [1.0, 0.0, 0.0]];
+        assert_eq!(sharpened(p.clone(), 1.0), p);
+        let sharp = sharpened(p.clone(), 2.0);
+        assert!((sharp[[0, 0]] - 0.25 / 0.38).abs() < 1e-12 && (sharp.row(0).sum() - 1.0).abs() < 1e-12);
+        assert_eq!(sharp.row(1).to_vec(), [1.0, 0.0, 0.0]);
+        assert!((sharpened(p, 0.0)[[0, 2]] - 1.0 / 3.0).abs() < 1e-12, "without sharpness, no opinion");
+    }
+
+    #[test]
+    fn opinions_are_weighed() {
+        let x = array![[0.0, 0.0], [0.1, 0.0], [5.0, 5.0], [5.1, 5.0]];
+        let y = [Some(0), None, Some(1), None];
+        let spreading = Teacher::LabelSpreading { space: None, neighbours: 1, alpha: 0.5 };
+        let lines = Teacher::SelfTraining { c: 1.0, threshold: 2.0 };
+        let ask = |guides: &[Guide]| {
+            Guides::new(guides, 2, x.view(), x.view()).expect("two rows of each class").opinion(&y)
+        };
+        let of = |by, weight| Guide { by, sharpness: 1.0, weight };
+        let (a, b) = (ask(&[of(spreading, 7.0)]).expect("one"), ask(&[of(lines, 1.0)]).expect("one"));
+        let both = ask(&[of(spreading, 3.0), of(lines, 1.0)]).expect("two");
+        assert!(a[[1, 0]] > 0.9 && b[[1, 0]] < 0.9, "they must differ for this to test anything");
+        assert!((&both - &(0.75 * &a + 0.25 * &b)).iter().all(|d| d.abs() < 1e-12));
+        assert!(ask(&[]).is_none());
+    }
+}
