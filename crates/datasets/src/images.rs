@@ -98,6 +98,6 @@ mod tests {
         assert_eq!(rows.x()[[0, 3]], 15.0 / 255.0);
         assert_eq!(rows.columns()[5], "green_r0c1");
         let one = set.select(&[1]);
-        assert_eq!((one.n, one.image(0), one.labels), (1, set.image(1), vec![0]));
+        assert_eq!((one.n, one.image(0), &one.labels[..]), (1, set.image(1), &[0][..]));
     }
 }

@@ -69,11 +69,8 @@ mod tests {
         let capped = [1., 2., 2., 2., 2., 2., 2.];
         let x = Array2::from_shape_fn((7, 2), |(row, column)| [discrete, capped][column][row]);
         assert_eq!(continuous_columns(x.view()), [1]);
-        assert_eq!(
-            continuous_columns(x.slice(semisup::ndarray::s![1.., ..])),
-            [0, 1],
-            "five times is allowed"
-        );
+        let without_first = x.slice(semisup::ndarray::s![1.., ..]);
+        assert_eq!(continuous_columns(without_first), [0], "five times is allowed, six times is not");
     }
 
     #[test]
