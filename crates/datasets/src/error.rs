@@ -50,7 +50,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// What is wrong with the rows.
-        source: semisup::Error,
+        source: Box<semisup::Error>,
     },
 
     /// A table or array that could not be read; the message names the file.
@@ -132,7 +132,7 @@ pub enum Error {
     /// The network or the server failed.
     #[error(
         "cannot download {url}: {why}. What was downloaded is kept: run the same command again to go on. Behind a \
-         proxy, set HTTPS_PROXY or HTTP_PROXY"
+         proxy, set HTTPS_PROXY or HTTP_PROXY, and SSL_CERT_FILE if it has certificates of its own"
     )]
     Network {
         /// The address.
@@ -256,7 +256,7 @@ impl Error {
     }
 
     pub(crate) fn content(path: &Path, source: semisup::Error) -> Self {
-        Self::Content { path: path.into(), source }
+        Self::Content { path: path.into(), source: source.into() }
     }
 }
 

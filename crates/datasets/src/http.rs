@@ -7,14 +7,26 @@ use ureq::{
     http::{HeaderMap, Uri},
 };
 
-use crate::{Error, Proxies};
+use crate::{Error, Network};
 
 /// What to do about a failed request.
 pub(crate) enum Failure {
     /// It may work later; the server may have said when.
-    Transient(Error, Option<Duration>),
+    Transient(Box<Error>, Option<Duration>),
     /// It will not.
-    Final(Error),
+    Final(Box<Error>),
+}
+
+impl Failure {
+    pub fn transient(error: Error, wait: Option<Duration>) -> Self {
+        Self::Transient(error.into(), wait)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Final(error.into())
+    }
 }
 
 /// An answer with a body: status 200, 206 or 416.
@@ -33,7 +45,7 @@ const MOST_REDIRECTS: usize = 8;
 
 /// Asks for a file from byte `from` on; with a validator, for all of it if it has changed.
 pub(crate) fn get(
-    proxies: &Proxies,
+    network: &Network,
     url: &str,
     from: u64,
     validator: Option<&str>,
@@ -41,7 +53,7 @@ pub(crate) fn get(
     let mut at = url.to_string();
     for _ in 0..=MOST_REDIRECTS {
         let uri = check_address(&at)?;
-        let response = request(&agent(proxies, &uri)?, &at, from, validator)?;
+        let response = request(&agent(network, &uri)?, &at, from, validator)?;
         let status = response.status().as_u16();
         let location = response.headers().get("location").and_then(|value| value.to_str().ok());
         match (status, location) {
@@ -49,9 +61,9 @@ pub(crate) fn get(
             (200 | 206 | 416, _) => return Ok(answer(response)),
             (408 | 425 | 429 | 500..=599, _) => {
                 let wait = number(response.headers(), "retry-after").map(Duration::from_secs);
-                return Err(Failure::Transient(Error::Status { url: at, status }, wait));
+                return Err(Failure::transient(Error::Status { url: at, status }, wait));
             }
-            _ => return Err(Failure::Final(Error::Status { url: at, status })),
+            _ => return Err(Error::Status { url: at, status }.into()),
         }
     }
     Err(address(url, "it redirects without end"))
@@ -70,12 +82,12 @@ fn check_address(url: &str) -> Result<Uri, Failure> {
     }
 }
 
-fn agent(proxies: &Proxies, uri: &Uri) -> Result<Agent, Failure> {
+fn agent(network: &Network, uri: &Uri) -> Result<Agent, Failure> {
     const PATIENCE: Option<Duration> = Some(Duration::from_secs(60));
-    let proxy = proxies.of(uri).map(|proxy| {
+    let proxy = network.proxy(uri).map(|proxy| {
         ureq::Proxy::new(proxy).map_err(|error| address(proxy, &format!("as a proxy: {error}")))
     });
-    let config = Agent::config_builder()
+    let config = trust(Agent::config_builder(), network)?
         .proxy(proxy.transpose()?)
         .max_redirects(0)
         .http_status_as_error(false)
@@ -85,6 +97,31 @@ fn agent(proxies: &Proxies, uri: &Uri) -> Result<Agent, Failure> {
         .user_agent(concat!("flowgmm/", env!("CARGO_PKG_VERSION")))
         .build();
     Ok(config.into())
+}
+
+type Builder = ureq::config::ConfigBuilder<ureq::typestate::AgentScope>;
+
+/// The user's certificates, if there are any, instead of Mozilla's.
+#[cfg(feature = "https")]
+fn trust(builder: Builder, network: &Network) -> Result<Builder, Failure> {
+    use ureq::tls::{PemItem, TlsConfig, parse_pem};
+    let Some(path) = network.certificates() else { return Ok(builder) };
+    let pem = std::fs::read(path).map_err(|error| Error::io("read SSL_CERT_FILE", path, error))?;
+    let certificate = |item| match item {
+        Ok(PemItem::Certificate(certificate)) => Some(certificate),
+        _ => None,
+    };
+    let certificates: Vec<_> = parse_pem(&pem).filter_map(certificate).collect();
+    if certificates.is_empty() {
+        return Err(Error::damaged(path, "SSL_CERT_FILE", "it has no certificate in PEM form").into());
+    }
+    let roots = ureq::tls::RootCerts::from(certificates);
+    Ok(builder.tls_config(TlsConfig::builder().root_certs(roots).build()))
+}
+
+#[cfg(not(feature = "https"))]
+fn trust(builder: Builder, _: &Network) -> Result<Builder, Failure> {
+    Ok(builder)
 }
 
 type Response = ureq::http::Response<ureq::Body>;
@@ -100,7 +137,7 @@ fn request(agent: &Agent, url: &str, from: u64, validator: Option<&str>) -> Resu
     }
     request.call().map_err(|error| match error {
         ureq::Error::BadUri(why) => address(url, &why),
-        other => Failure::Transient(Error::Network { url: url.into(), why: other.to_string() }, None),
+        other => Failure::transient(Error::Network { url: url.into(), why: other.to_string() }, None),
     })
 }
 
@@ -150,5 +187,5 @@ fn follow(from: &Uri, url: &str, location: &str) -> Result<String, Failure> {
 }
 
 fn address(url: &str, why: &str) -> Failure {
-    Failure::Final(Error::Address { url: url.into(), why: why.into() })
+    Error::Address { url: url.into(), why: why.into() }.into()
 }

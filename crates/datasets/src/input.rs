@@ -64,7 +64,7 @@ pub(crate) fn member(archive: &Path, wanted: &str) -> Result<Box<dyn Read + Send
         if plain && name.rsplit('/').next() == Some(wanted) {
             return Ok(Box::new(bytes.take(size)));
         }
-        let padded = size.div_ceil(BLOCK).checked_mul(BLOCK).unwrap_or(u64::MAX);
+        let padded = size.div_ceil(BLOCK).saturating_mul(BLOCK);
         let skipped = io::copy(&mut bytes.by_ref().take(padded), &mut io::sink()).map_err(failed)?;
         if skipped < padded {
             return Err(failed(io::ErrorKind::UnexpectedEof.into()));

@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    Checked, Copy, DataFile, Dataset, Error, Extent, Observer, Proxies, Result, Retry,
+    Checked, Copy, DataFile, Dataset, Error, Extent, Network, Observer, Result, Retry,
     download::download,
     find, list,
     verify::{verify_copy, verify_found},
@@ -32,7 +32,7 @@ pub struct Store {
     searched: Vec<PathBuf>,
     downloads: Option<PathBuf>,
     offline: bool,
-    proxies: Proxies,
+    network: Network,
     retry: Retry,
 }
 
@@ -80,10 +80,10 @@ impl Store {
         let shared = || Some(PathBuf::from("../shared/data")).filter(|path| path.is_dir());
         let cache = || path("XDG_CACHE_HOME").or_else(|| path("HOME").map(|home| home.join(".cache")));
         let downloads = path("FLOWGMM_CACHE").or_else(|| cache().map(|cache| cache.join("flowgmm/datasets")));
-        let proxies =
-            Proxies::from_variables(|name| variable(name).and_then(|value| value.into_string().ok()));
+        let network =
+            Network::from_variables(|name| variable(name).and_then(|value| value.into_string().ok()));
         let searched = path("FLOWGMM_DATA").or_else(shared).into_iter().collect();
-        Self { searched, downloads, offline: false, proxies, retry: Retry::default() }
+        Self { searched, downloads, offline: false, network, retry: Retry::default() }
     }
 
     /// This directory and nothing else, without the network.
@@ -98,9 +98,9 @@ impl Store {
         Self { downloads: Some(directory), ..self }
     }
 
-    /// Uses these proxies instead of the environment's.
-    pub fn with_proxies(self, proxies: Proxies) -> Self {
-        Self { proxies, ..self }
+    /// Uses these proxies and certificates instead of the environment's.
+    pub fn with_network(self, network: Network) -> Self {
+        Self { network, ..self }
     }
 
     /// Repeats failed requests in this way.
@@ -146,7 +146,7 @@ impl Store {
             let (dataset, home) = (dataset.name, dataset.home);
             return Err(Error::NoSource { dataset, file: file.name, home, place: target });
         }
-        let checked = download(file, &target, &self.proxies, self.retry, observer)?;
+        let checked = download(file, &target, &self.network, self.retry, observer)?;
         Ok(Fetched { path: target, checked, was_there: false })
     }
 

@@ -42,7 +42,7 @@ fn labels(values: &Values, n: usize) -> std::result::Result<Vec<u8>, String> {
     }
     let digit = |(at, label): (usize, f64)| match label {
         10.0 => Ok(0),
-        label if label >= 1.0 && label <= 9.0 && label.fract() == 0.0 => Ok(label as u8),
+        label if (1.0..=9.0).contains(&label) && label.fract() == 0.0 => Ok(label as u8),
         label => Err(format!("the label of image {at} is {label}, expected 1 to 10")),
     };
     match values {

@@ -67,6 +67,19 @@ fn svhn_in_every_shape_of_the_mat_file() {
     }
 }
 
+/// Files that scipy 1.17 wrote (`savemat(.., {"X": x, "y": y}, do_compression=..)`), with the pixels of our own ones.
+#[test]
+fn svhn_as_scipy_writes_it() {
+    let folder = tempdir().unwrap();
+    let own = read_svhn(&write(folder.path(), "own.mat", &svhn(Order::Little, true))).unwrap();
+    for (name, bytes) in [
+        ("bytes, packed", &include_bytes!("data/svhn_scipy_packed.mat")[..]),
+        ("doubles, plain", &include_bytes!("data/svhn_scipy_plain.mat")[..]),
+    ] {
+        assert_eq!(read_svhn(&write(folder.path(), "scipy.mat", bytes)).unwrap(), own, "{name}");
+    }
+}
+
 #[test]
 fn svhn_labels_as_bytes_and_wrong_arrays() {
     let folder = tempdir().unwrap();

@@ -1,5 +1,7 @@
 //! An HTTP/1.1 server for tests: one thread, one request per connection, every answer decided by a closure.
 
+#![allow(dead_code)] // each test file uses its own share
+
 use std::{
     collections::HashMap,
     io::{BufRead, BufReader, Write},

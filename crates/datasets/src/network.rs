@@ -1,17 +1,21 @@
-//! Which proxy stands between us and a server: the variables that curl and wget read.
+//! What stands between us and a server: the variables that curl and wget read.
+
+use std::path::{Path, PathBuf};
 
 use ureq::http::Uri;
 
-/// Proxies by scheme, and the hosts that need none.
+/// Proxies by scheme, the hosts that need none, and whom to trust.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Proxies {
+pub struct Network {
     http: Option<String>,
     https: Option<String>,
     none_for: Vec<String>,
+    certificates: Option<PathBuf>,
 }
 
-impl Proxies {
-    /// `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` of the environment, in capitals or not.
+impl Network {
+    /// `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` of the environment, in capitals or not; and
+    /// `SSL_CERT_FILE`, a PEM file of certificates to trust instead of Mozilla's, as companies' proxies need.
     pub fn from_env() -> Self {
         Self::from_variables(|name| std::env::var(name).ok())
     }
@@ -32,11 +36,12 @@ impl Proxies {
                 .map(|host| host.trim().trim_start_matches('.').to_lowercase())
                 .filter(|host| !host.is_empty())
                 .collect(),
+            certificates: variable("SSL_CERT_FILE").filter(|path| !path.is_empty()).map(PathBuf::from),
         }
     }
 
     /// The proxy for this address, if it needs one.
-    pub(crate) fn of(&self, uri: &Uri) -> Option<&str> {
+    pub(crate) fn proxy(&self, uri: &Uri) -> Option<&str> {
         let host = uri.host()?.trim_matches(['[', ']']).to_lowercase();
         let port = uri.port_u16();
         let exempt = |rule: &String| {
@@ -52,6 +57,12 @@ impl Proxies {
         }
         if uri.scheme_str() == Some("https") { self.https.as_deref() } else { self.http.as_deref() }
     }
+
+    /// The file of certificates to trust, if not the built-in ones.
+    #[cfg_attr(not(feature = "https"), allow(dead_code))]
+    pub(crate) fn certificates(&self) -> Option<&Path> {
+        self.certificates.as_deref()
+    }
 }
 
 #[cfg(test)]
@@ -61,7 +72,7 @@ mod tests {
     fn of(variables: &[(&str, &str)], url: &str) -> Option<String> {
         let find =
             |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.to_string());
-        Proxies::from_variables(find).of(&url.parse().unwrap()).map(String::from)
+        Network::from_variables(find).proxy(&url.parse().unwrap()).map(String::from)
     }
 
     #[test]
