@@ -91,7 +91,10 @@ pub enum Error {
     },
 
     /// A file that nobody may be asked for.
-    #[error("{file} of '{dataset}' has no address to download from. Get it from {home} and put it at {}", place.display())]
+    #[error(
+        "{file} of '{dataset}' has no address to download from. Get it from {home} and put it at {}",
+        place.display()
+    )]
     NoSource {
         /// The dataset.
         dataset: &'static str,
@@ -110,7 +113,10 @@ pub enum Error {
     NoCache,
 
     /// The store was told not to use the network.
-    #[error("{file} of '{dataset}' is not in {} and this store is offline. Put it there, or allow downloads", place.display())]
+    #[error(
+        "{file} of '{dataset}' is not in {} and this store is offline. Put it there, or allow downloads",
+        place.display()
+    )]
     Offline {
         /// The dataset.
         dataset: &'static str,

@@ -189,3 +189,29 @@ fn follow(from: &Uri, url: &str, location: &str) -> Result<String, Failure> {
 fn address(url: &str, why: &str) -> Failure {
     Error::Address { url: url.into(), why: why.into() }.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn to(from: &str, location: &str) -> Option<String> {
+        follow(&from.parse().unwrap(), from, location).ok()
+    }
+
+    #[test]
+    fn redirects_are_resolved_and_never_lose_their_encryption() {
+        assert_eq!(to("http://a.org:81/x/y?z", "w").as_deref(), Some("http://a.org:81/x/w"));
+        assert_eq!(to("https://a.org/x/y", "/w").as_deref(), Some("https://a.org/w"));
+        assert_eq!(to("https://a.org/x/y", "//b.org/w").as_deref(), Some("https://b.org/w"));
+        assert_eq!(to("http://a.org/", "https://b.org/").as_deref(), Some("https://b.org/"));
+        assert_eq!(to("https://a.org/", "http://b.org/"), None);
+    }
+
+    #[test]
+    fn ranges_are_read() {
+        assert_eq!(content_range("bytes 5-9/10"), (Some(5), Some(10)));
+        assert_eq!(content_range("bytes 5-9/*"), (Some(5), None));
+        assert_eq!(content_range("bytes */10"), (None, Some(10)));
+        assert_eq!(content_range("lines 1-2/3"), (None, None));
+    }
+}

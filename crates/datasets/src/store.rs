@@ -137,6 +137,9 @@ impl Store {
                 Err(error) => return Err(error),
             }
         }
+        if let Some(path) = self.all_parts(dataset, file) {
+            return Ok(Fetched { path, checked: Checked::Nothing, was_there: true });
+        }
         if self.offline {
             let place = self.searched.first().cloned().unwrap_or_default().join(dataset.folder);
             return Err(Error::Offline { dataset: dataset.name, file: file.name, place });
@@ -148,6 +151,13 @@ impl Store {
         }
         let checked = download(file, &target, &self.network, self.retry, observer)?;
         Ok(Fetched { path: target, checked, was_there: false })
+    }
+
+    /// The first of the parts of an archive, if all of them are there.
+    fn all_parts(&self, dataset: &Dataset, file: &DataFile) -> Option<PathBuf> {
+        let parts = file.copies.iter().filter(|copy| copy.extent == Extent::Part);
+        let found: Option<Vec<PathBuf>> = parts.map(|part| self.locate_name(dataset, part.name)).collect();
+        found?.into_iter().next()
     }
 
     /// The state of every file of a dataset; reads all that are there.

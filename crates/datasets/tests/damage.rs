@@ -112,6 +112,16 @@ fn files_that_know_their_length_notice_a_lost_end() {
     }
 }
 
+/// Only the sum of its header can tell that the name of an entry was changed into the one wanted.
+#[test]
+fn the_sum_of_a_tar_header_is_checked() {
+    let folder = tempdir().unwrap();
+    let mut tape = tar(&[("d/data_batch_2.bin", &cifar_record(1, 2))]);
+    tape["d/data_batch_".len()] = b'1';
+    let error = load_archive(&write(folder.path(), "cifar.tar", &tape)).unwrap_err().to_string();
+    assert!(error.contains("sum") && error.contains("cifar.tar"), "{error}");
+}
+
 #[test]
 fn bytes_after_the_end_are_noticed() {
     let folder = tempdir().unwrap();

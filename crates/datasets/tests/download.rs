@@ -92,6 +92,29 @@ fn a_file_that_changed_meanwhile_is_fetched_anew() {
     assert_eq!(server.requests()[0].from(), Some(70_000));
 }
 
+/// Nothing but the range says that these bytes belong elsewhere: there is no checksum.
+#[test]
+fn a_range_that_was_not_asked_for_is_not_taken() {
+    let (folder, server) = (
+        tempdir().unwrap(),
+        Server::start(|request, number| {
+            let reply = match number {
+                0 => {
+                    Reply::new(206, &content()[10_000..]).header("content-range", "bytes 10000-199999/200000")
+                }
+                _ => Reply::ranged(request, &content()),
+            };
+            reply.header("etag", "\"v1\"")
+        }),
+    );
+    let url = server.url("/a");
+    fs::create_dir_all(folder.path().join("test")).unwrap();
+    fs::write(target(folder.path(), ".part"), &content()[..70_000]).unwrap();
+    fs::write(target(folder.path(), ".tag"), format!("{url}\n\"v1\"")).unwrap();
+    get(&store(folder.path(), 2), dataset(&[url], None, None)).unwrap();
+    check_done(folder.path());
+}
+
 #[test]
 fn without_checksum_and_version_nothing_is_resumed() {
     let (folder, server) =

@@ -49,6 +49,22 @@ fn a_busy_server_is_asked_again() {
 }
 
 #[test]
+fn the_server_says_when_to_come_back() {
+    let (folder, server) = (
+        tempdir().unwrap(),
+        Server::start(|request, number| match number {
+            0 => Reply::new(429, b"").header("retry-after", 0),
+            _ => Reply::ranged(request, &content()),
+        }),
+    );
+    let patient = Retry { attempts: 2, first_wait: Duration::from_secs(30) };
+    let start = std::time::Instant::now();
+    let store = store(folder.path(), 2).with_retry(patient);
+    get(&store, dataset(&[server.url("/a")], SIZE, Some(MD5))).unwrap();
+    assert!(start.elapsed() < Duration::from_secs(20), "not after our own thirty seconds");
+}
+
+#[test]
 fn redirects_are_followed_to_their_end() {
     let answer = |request: &Request, _| match request.path() {
         "/a/old" => Reply::new(302, b"").header("location", "new?x=1"),

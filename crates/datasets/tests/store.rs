@@ -113,6 +113,19 @@ fn cifar_and_yahoo_are_read_packed_or_unpacked() {
 }
 
 #[test]
+fn an_archive_is_not_needed_where_all_its_parts_are() {
+    let folder = tempdir().unwrap();
+    let get = || Store::offline(folder.path()).get("cifar10", &mut |_| std::ops::ControlFlow::Continue(()));
+    for number in 1..=5 {
+        write(folder.path(), &format!("cifar10/data_batch_{number}.bin"), &cifar_record(1, 1));
+    }
+    assert!(matches!(get(), Err(Error::Offline { .. })));
+    write(folder.path(), "cifar10/test_batch.bin.gz", &gzip(&cifar_record(1, 1)));
+    let fetched = get().unwrap();
+    assert!(fetched[0].was_there && fetched[0].path.ends_with("cifar10/data_batch_1.bin"), "{fetched:?}");
+}
+
+#[test]
 fn tables_by_name() {
     let folder = tempdir().unwrap();
     let store = Store::offline(folder.path());

@@ -28,13 +28,17 @@ macro_rules! urls {
 
 macro_rules! mnist {
     ($name:literal) => {
-        urls!($name: "https://ossci-datasets.s3.amazonaws.com/mnist/", "https://storage.googleapis.com/cvdf-datasets/mnist/")
+        urls!($name:
+            "https://ossci-datasets.s3.amazonaws.com/mnist/",
+            "https://storage.googleapis.com/cvdf-datasets/mnist/")
     };
 }
 
 macro_rules! fashion {
     ($name:literal) => {
-        urls!($name: "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/", "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/")
+        urls!($name:
+            "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",
+            "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/")
     };
 }
 

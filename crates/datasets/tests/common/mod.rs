@@ -223,6 +223,8 @@ pub fn miniboone() -> String {
     text
 }
 
-pub const AG_NEWS: &str = "\"3\",\"Oil \\$46 a barrel\",\"He said \"\"no\"\", and\\new prices, came.\"\n\"1\",\"\",\"Two\\\\breaks\"\n";
+pub const AG_NEWS: &str = r#""3","Oil \$46 a barrel","He said ""no"", and\new prices, came."
+"1","","Two\\breaks"
+"#;
 pub const YAHOO: &str =
     "\"5\",\"why?\",\"\",\"because\\n\\nof \"\"it\"\"\"\n\"10\",\"who, then\",\"x\",\"\"\n";
