@@ -51,7 +51,7 @@ pub use images::ImageSet;
 pub use load::Part;
 pub use miniboone::{MiniBooneRecipe, prepare_miniboone, read_miniboone};
 pub use network::Network;
-pub use registry::{Copy, DataFile, Dataset, Extent, Kind, find, list};
+pub use registry::{DataFile, Dataset, Extent, Kind, KnownCopy, find, list};
 pub use splits::LabelSplits;
 pub use standard::{Deviation, Standard, continuous_columns};
 pub use store::{Fetched, FileCheck, State, Store};

@@ -26,7 +26,7 @@ pub struct Dataset {
     /// The files that a loader needs.
     pub files: &'static [DataFile],
     /// One file with the rows of all the others, comma-separated, label last, if such a copy is known.
-    pub merged: Option<Copy>,
+    pub merged: Option<KnownCopy>,
 }
 
 /// What a dataset holds, and which loader reads it.
@@ -73,12 +73,12 @@ pub struct DataFile {
     /// The checksum of what the addresses give, where it is known.
     pub checksum: Option<Checksum>,
     /// Other copies with the same content: as an archive's members, or zipped anew.
-    pub copies: &'static [Copy],
+    pub copies: &'static [KnownCopy],
 }
 
 /// A file that does the service of another.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Copy {
+pub struct KnownCopy {
     /// Its name.
     pub name: &'static str,
     /// Its checksum, where it is known.
@@ -88,7 +88,7 @@ pub struct Copy {
 }
 
 /// How much of a file a copy replaces.
-#[derive(Clone, core::marker::Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// All of it.
     Whole,
@@ -106,16 +106,16 @@ const fn file(
 }
 
 /// A file that also is accepted in another wrapping.
-const fn also(file: DataFile, copies: &'static [Copy]) -> DataFile {
+const fn also(file: DataFile, copies: &'static [KnownCopy]) -> DataFile {
     DataFile { copies, ..file }
 }
 
-const fn whole(name: &'static str, sha256: &'static str) -> Copy {
-    Copy { name, checksum: Some(Sha256(sha256)), extent: Extent::Whole }
+const fn whole(name: &'static str, sha256: &'static str) -> KnownCopy {
+    KnownCopy { name, checksum: Some(Sha256(sha256)), extent: Extent::Whole }
 }
 
-const fn part(name: &'static str) -> Copy {
-    Copy { name, checksum: None, extent: Extent::Part }
+const fn part(name: &'static str) -> KnownCopy {
+    KnownCopy { name, checksum: None, extent: Extent::Part }
 }
 
 /// All datasets, in the order in which they are listed to users.

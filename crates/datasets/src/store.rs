@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    Checked, Copy, DataFile, Dataset, Error, Extent, Network, Observer, Result, Retry,
+    Checked, DataFile, Dataset, Error, Extent, KnownCopy, Network, Observer, Result, Retry,
     download::download,
     find, list,
     verify::{verify_copy, verify_found},
@@ -173,7 +173,8 @@ impl Store {
         }
         let mut checks = Vec::new();
         for file in dataset.files {
-            let parts: Vec<&Copy> = file.copies.iter().filter(|copy| copy.extent == Extent::Part).collect();
+            let parts: Vec<&KnownCopy> =
+                file.copies.iter().filter(|copy| copy.extent == Extent::Part).collect();
             if let Some((name, path)) = self.locate(dataset, file) {
                 let checked = verify_found(&path, &name, file);
                 checks.push(FileCheck { file: file.name, state: state(path, checked) });
@@ -187,7 +188,7 @@ impl Store {
         Ok(checks)
     }
 
-    fn check_part(&self, dataset: &Dataset, part: &Copy) -> FileCheck {
+    fn check_part(&self, dataset: &Dataset, part: &KnownCopy) -> FileCheck {
         let state = match self.locate_name(dataset, part.name) {
             Some(path) => State::Present(path, Checked::Nothing),
             None => State::Absent(self.places(dataset, part.name)),
@@ -196,7 +197,7 @@ impl Store {
     }
 
     /// The one file that holds the rows of all files.
-    pub(crate) fn merged(&self, dataset: &'static Dataset) -> Option<(&'static Copy, PathBuf)> {
+    pub(crate) fn merged(&self, dataset: &'static Dataset) -> Option<(&'static KnownCopy, PathBuf)> {
         let copy = dataset.merged.as_ref()?;
         Some((copy, self.locate_name(dataset, copy.name)?))
     }

@@ -3,7 +3,7 @@
 //! The MD5s of AG-News are torchtext's; that of its test part was computed anew from a real copy. UCI publishes none.
 //! SHA-256s were computed from the copies that `shared/data` holds.
 
-use super::{Copy, DataFile, Dataset, Extent, Kind, also, file, part, whole};
+use super::{DataFile, Dataset, Extent, Kind, KnownCopy, also, file, part, whole};
 use crate::{
     Cells,
     Checksum::{Md5, Sha256},
@@ -97,7 +97,7 @@ pub(super) const ALL: &[Dataset] = &[
                 None,
             ),
             &[
-                Copy {
+                KnownCopy {
                     name: "yahoo_answers_csv.tar.gz",
                     checksum: Some(Md5("f3f9899b997a42beb24157e62e3eea8d")),
                     extent: Extent::Whole,
@@ -192,7 +192,7 @@ const fn uci_set(
     name: &'static str,
     title: &'static str,
     kind: Kind,
-    merged: Option<Copy>,
+    merged: Option<KnownCopy>,
     files: &'static [DataFile],
 ) -> Dataset {
     let home = "https://archive.ics.uci.edu/";
