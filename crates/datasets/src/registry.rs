@@ -1,0 +1,217 @@
+//! What datasets there are: their files, addresses, sizes and checksums.
+//!
+//! A checksum is here only if its publisher states it or we computed it from a copy we hold; otherwise there is none,
+//! and [`crate::Store::check`] says "not checked".
+
+mod images;
+mod tables;
+
+use crate::{Cells, Checksum, Checksum::Sha256, Error, LabelAt, Result};
+
+/// A dataset.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Dataset {
+    /// What it is asked for by.
+    pub name: &'static str,
+    /// What it is.
+    pub title: &'static str,
+    /// Under which terms it may be used.
+    pub licence: &'static str,
+    /// Its page.
+    pub home: &'static str,
+    /// The sub-folder of its files below a data directory.
+    pub folder: &'static str,
+    /// What its files hold.
+    pub kind: Kind,
+    /// The files that a loader needs.
+    pub files: &'static [DataFile],
+    /// One file with the rows of all the others, comma-separated, label last, if such a copy is known.
+    pub merged: Option<KnownCopy>,
+}
+
+/// What a dataset holds, and which loader reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Images in IDX files, and the names of their classes.
+    Idx(&'static [&'static str]),
+    /// CIFAR-10.
+    Cifar10,
+    /// SVHN.
+    Svhn,
+    /// HEPMASS.
+    Hepmass,
+    /// MiniBooNE.
+    MiniBoone,
+    /// AG-News.
+    AgNews,
+    /// Yahoo Answers.
+    Yahoo,
+    /// A table of the UCI repository.
+    Uci(Cells, LabelAt),
+}
+
+impl Kind {
+    /// "images", "a table" or "texts".
+    pub fn what(&self) -> &'static str {
+        match self {
+            Self::Idx(_) | Self::Cifar10 | Self::Svhn => "images",
+            Self::Hepmass | Self::MiniBoone | Self::Uci(..) => "a table",
+            Self::AgNews | Self::Yahoo => "texts",
+        }
+    }
+}
+
+/// A file of a dataset.
+#[derive(Debug, PartialEq, Eq)]
+pub struct DataFile {
+    /// Its name, as its publisher calls it. With `.gz` added or taken away it is accepted as well.
+    pub name: &'static str,
+    /// Where it can be had, best first; empty if nowhere by a plain request.
+    pub urls: &'static [&'static str],
+    /// The length of what the addresses give, where it is known.
+    pub size: Option<u64>,
+    /// The checksum of what the addresses give, where it is known.
+    pub checksum: Option<Checksum>,
+    /// Other copies with the same content: as an archive's members, or zipped anew.
+    pub copies: &'static [KnownCopy],
+}
+
+/// A file that does the service of another.
+#[derive(Debug, PartialEq, Eq)]
+pub struct KnownCopy {
+    /// Its name.
+    pub name: &'static str,
+    /// Its checksum, where it is known.
+    pub checksum: Option<Checksum>,
+    /// How much of the file it replaces.
+    pub extent: Extent,
+}
+
+/// How much of a file a copy replaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it.
+    Whole,
+    /// A part; all parts together replace it, and some parts of it.
+    Part,
+}
+
+const fn file(
+    name: &'static str,
+    urls: &'static [&'static str],
+    size: Option<u64>,
+    checksum: Option<Checksum>,
+) -> DataFile {
+    DataFile { name, urls, size, checksum, copies: &[] }
+}
+
+/// A file that also is accepted in another wrapping.
+const fn also(file: DataFile, copies: &'static [KnownCopy]) -> DataFile {
+    DataFile { copies, ..file }
+}
+
+const fn whole(name: &'static str, sha256: &'static str) -> KnownCopy {
+    KnownCopy { name, checksum: Some(Sha256(sha256)), extent: Extent::Whole }
+}
+
+const fn part(name: &'static str) -> KnownCopy {
+    KnownCopy { name, checksum: None, extent: Extent::Part }
+}
+
+/// All datasets, in the order in which they are listed to users.
+pub fn list() -> impl Iterator<Item = &'static Dataset> {
+    images::ALL.iter().chain(tables::ALL)
+}
+
+/// The dataset of this name, or what the user may have meant.
+pub fn find(name: &str) -> Result<&'static Dataset> {
+    let wanted = name.to_lowercase().replace(['_', ' '], "-");
+    if let Some(dataset) = list().find(|dataset| dataset.name == wanted) {
+        return Ok(dataset);
+    }
+    let names: Vec<&str> = list().map(|dataset| dataset.name).collect();
+    let all = format!("The datasets are {}", names.join(", "));
+    let hint = match closest(&wanted, &names) {
+        Some(near) => format!("Did you mean '{near}'? {all}"),
+        None => all,
+    };
+    Err(Error::UnknownDataset { name: name.into(), hint })
+}
+
+/// The name that is a slip of the hand away, or that contains or begins what was typed.
+fn closest<'a>(wanted: &str, names: &[&'a str]) -> Option<&'a str> {
+    let bare = |name: &str| name.replace('-', "");
+    let distance = |name: &&'a str| edits(&bare(wanted), &bare(name));
+    let tolerated = (wanted.chars().count() / 3).max(1);
+    let near = names.iter().copied().min_by_key(distance).filter(|name| distance(name) <= tolerated);
+    let part = |name: &&&str| wanted.len() >= 3 && (name.contains(wanted) || wanted.contains(**name));
+    near.or_else(|| names.iter().find(part).copied())
+}
+
+/// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
+fn edits(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut table = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            table[i][j] = match (i, j) {
+                (0, j) => j,
+                (i, 0) => i,
+                _ => {
+                    let replaced = table[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+                    let best = replaced.min(table[i - 1][j] + 1).min(table[i][j - 1] + 1);
+                    let swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+                    if swapped { best.min(table[i - 2][j - 2] + 1) } else { best }
+                }
+            };
+        }
+    }
+    table[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_found_and_slips_are_recognised() {
+        assert_eq!(find("MNIST").unwrap().name, "mnist");
+        assert_eq!(find("ag_news").unwrap().name, "ag-news");
+        for (typed, meant) in [
+            ("mnsit", "mnist"),
+            ("cifar", "cifar10"),
+            ("fashionmnist", "fashion-mnist"),
+            ("hepmas", "hepmass"),
+        ] {
+            let message = find(typed).unwrap_err().to_string();
+            assert!(message.contains(&format!("Did you mean '{meant}'?")), "{message}");
+        }
+        let message = find("weather").unwrap_err().to_string();
+        assert!(!message.contains("Did you mean") && message.contains("svhn"), "{message}");
+    }
+
+    #[test]
+    fn every_entry_is_well_formed() {
+        let names: BTreeSet<&str> = list().map(|dataset| dataset.name).collect();
+        assert_eq!(names.len(), list().count(), "names are unique");
+        for file in list().flat_map(|dataset| dataset.files) {
+            let sums =
+                file.checksum.iter().chain(file.copies.iter().filter_map(|copy| copy.checksum.as_ref()));
+            for sum in sums {
+                let digits = if sum.kind() == "MD5" { 32 } else { 64 };
+                assert_eq!(sum.hex().len(), digits, "{}", file.name);
+                assert!(
+                    sum.hex().bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)),
+                    "{}",
+                    file.name
+                );
+            }
+            for url in file.urls {
+                assert!(url.starts_with("https://") || url.starts_with("http://"), "{url}");
+            }
+            assert!(!file.name.contains(['/', '\\']), "{}", file.name);
+        }
+    }
+}
