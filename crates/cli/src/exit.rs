@@ -36,6 +36,8 @@ pub enum Failure {
         /// What the system said.
         source: io::Error,
     },
+    /// A download failed.
+    Transfer(String),
     /// Ctrl-C, with what is left of the work.
     Interrupted(String),
     /// Whoever read our output has seen enough.
@@ -80,7 +82,7 @@ impl Failure {
                 flowgmm::Error::Interrupted { .. } => INTERRUPTED,
                 flowgmm::Error::Data(_) => 3,
             },
-            Self::Io { .. } => 5,
+            Self::Io { .. } | Self::Transfer(_) => 5,
             Self::Interrupted(_) => INTERRUPTED,
         }
     }
@@ -93,7 +95,9 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Internal(what) => write!(f, "internal error: {what}. This is a bug in flowgmm"),
-            Self::Usage(what) | Self::Data(what) | Self::Interrupted(what) => f.write_str(what),
+            Self::Usage(what) | Self::Data(what) | Self::Transfer(what) | Self::Interrupted(what) => {
+                f.write_str(what)
+            }
             Self::Problem(error) => error.fmt(f),
             Self::Table(error) => error.fmt(f),
             Self::Model(error) => error.fmt(f),

@@ -8,6 +8,7 @@
 
 mod calibrate;
 mod columns;
+mod data;
 mod demo;
 mod evaluate;
 mod exit;
@@ -57,6 +58,8 @@ enum Command {
     Calibrate(calibrate::Args),
     /// Generate new rows
     Sample(sample::Args),
+    /// List, fetch and check the datasets of the paper
+    Data(data::Args),
     /// Show what a model file contains, and how exactly its flow inverts
     Inspect(inspect::Args),
 }
@@ -89,6 +92,7 @@ fn run(command: Command, matches: &ArgMatches) -> Result<()> {
         Command::Evaluate(args) => evaluate::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
         Command::Sample(args) => sample::run(&args),
+        Command::Data(args) => data::run(&args),
         Command::Inspect(args) => inspect::run(&args),
     }
 }

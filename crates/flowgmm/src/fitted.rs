@@ -22,7 +22,7 @@ use crate::{
 const QUANTILES: usize = 200;
 
 /// The version of the file format this program writes.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 /// Where a model came from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -229,7 +229,7 @@ mod tests {
             let numeric = (moved(1e-5) - moved(-1e-5)) / 2e-5;
             assert!((gradient[i] - numeric).abs() < 1e-6 * (1. + numeric.abs()), "{i}");
         }
-        let best = minimise(theta, |theta| objective(theta, x.view(), q.view(), 0.7));
+        let best = minimise(theta, 1.0, |theta| objective(theta, x.view(), q.view(), 0.7));
         let (_, gradient) = objective(&best, x.view(), q.view(), 0.7);
         assert!(gradient.iter().all(|g| g.abs() < 1e-3), "{gradient}");
     }

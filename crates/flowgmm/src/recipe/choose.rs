@@ -21,6 +21,9 @@ use crate::{
 /// Neighbours and reach of label spreading.
 const NEIGHBOURS: usize = 7;
 const ALPHA: f64 = 0.99;
+/// Columns from which their relative scales may be taken to mean something. With fewer, nothing that is chosen depends
+/// on the units they are in.
+const ONE_UNIT: usize = 25;
 /// Self-training of a logistic regression.
 const LINES: Teacher = Teacher::SelfTraining { c: 1.0, threshold: 0.75 };
 
@@ -161,7 +164,7 @@ fn spaces(x: ArrayView2<f64>) -> Vec<Prepare> {
         _ => [0.0, 0.5, 1.0],
     };
     let mut spaces = whitening.map(|whiten| Prepare::PcaStandardised { dims, whiten }).to_vec();
-    if comparable(x) {
+    if x.ncols() >= ONE_UNIT && comparable(x) {
         spaces.push(Prepare::Pca { dims, whiten: 0.0 });
     }
     spaces
