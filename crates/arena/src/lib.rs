@@ -39,6 +39,7 @@
 mod draw;
 mod error;
 mod markdown;
+mod measure;
 mod output;
 mod page;
 mod plan;

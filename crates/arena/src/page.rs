@@ -48,6 +48,10 @@ fn accuracy_cell(row: &Row, entry: &Entry) -> Shown {
         Some(accuracy) => {
             let close = if row.is_close(entry) { "†" } else { "" };
             let text = format!("{:.1} ± {:.1}{close}", 100. * accuracy.mean, 100. * accuracy.sd);
+            let most = row.best.and_then(|best| row.entries[best].accuracy).map_or(0, |best| best.n);
+            if accuracy.n < most {
+                return format!("{text} ({} of {most})", accuracy.n).into(); // as text it is not ranked
+            }
             Shown::shown(accuracy.mean, text)
         }
     }

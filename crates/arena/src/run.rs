@@ -4,17 +4,16 @@
 //! A draw is made once and given to all learners; draws come before learners, so that an interrupted run has whole
 //! comparisons. A cell that fails or panics is recorded as failed, and the next one runs.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
-use flowgmm_rivals::{AnyError, AnyLearner};
-use semisup::{Labelled, Problem, Scores};
+use flowgmm_rivals::AnyError;
+use semisup::{Labelled, Problem};
 
 use crate::draw::{DrawRule, DrawnLabels, draw_labels};
-use crate::record::{data_fingerprint, forget_peak_memory, now, peak_memory};
-use crate::{Cell, CellScores, Dataset, LabelSource, Outcome, Plan, Record, Registry, Result, Store};
+use crate::measure::{Measured, measure};
+use crate::record::{data_fingerprint, now};
+use crate::{Cell, Dataset, LabelSource, Plan, Record, Registry, Result, Store};
 
 /// A table as the loader gives it.
 #[derive(Clone, Debug, PartialEq)]
@@ -298,49 +297,4 @@ fn over(labels: &LabelSource, draw: u64) -> String {
 fn sizes(problem: &Problem) -> [usize; 3] {
     let labelled = problem.train.labelled().len();
     [labelled, problem.train.n() - labelled, problem.test.n()]
-}
-
-struct Measured {
-    outcome: Outcome,
-    fit_seconds: f64,
-    predict_seconds: f64,
-    peak_memory: Option<u64>,
-}
-
-impl Measured {
-    fn failed(why: String) -> Self {
-        Self { outcome: Outcome::Failed(why), fit_seconds: 0., predict_seconds: 0., peak_memory: None }
-    }
-}
-
-fn measure(learner: &dyn AnyLearner, problem: &Problem, seed: u64) -> Measured {
-    forget_peak_memory();
-    let began = Instant::now();
-    let mut fit_seconds = None;
-    let work = AssertUnwindSafe(|| {
-        let model = learner.fit_any(&problem.train, seed).map_err(|error| error.to_string())?;
-        fit_seconds = Some(began.elapsed().as_secs_f64());
-        Ok(model.log_probs(problem.test.x()))
-    });
-    let log_probs = catch_unwind(work).unwrap_or_else(|panic| Err(format!("panicked: {}", message(&*panic))));
-    let seconds = began.elapsed().as_secs_f64();
-    let fit_seconds = fit_seconds.unwrap_or(seconds);
-    let outcome = match log_probs {
-        Err(why) => Outcome::Failed(why),
-        Ok(log_probs) if log_probs.dim() != (problem.test.n(), problem.test.n_classes()) => {
-            Outcome::Failed(format!("predictions have the shape {:?}", log_probs.dim()))
-        }
-        Ok(log_probs) if log_probs.iter().any(|value| value.is_nan()) => {
-            Outcome::Failed("some probabilities are not numbers".into())
-        }
-        Ok(log_probs) => {
-            Outcome::Scored(CellScores::from(&Scores::from_log_probs(&log_probs, problem.test.y())))
-        }
-    };
-    Measured { outcome, fit_seconds, predict_seconds: seconds - fit_seconds, peak_memory: peak_memory() }
-}
-
-fn message(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| text.to_string());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a message".into())
 }

@@ -67,6 +67,12 @@ fn the_best_is_bold_and_those_not_worse_are_marked() {
     assert_eq!(lines[1], "|---|---|---|---|---|---|");
     // One lucky draw of d does not make it the best.
     assert_eq!(lines[2], "| data | 10 | **91.0 ± 1.6** | 90.8 ± 0.8† | 81.2 ± 1.3 | 99.0 ± 0.0 (1/5) |");
+    let html = flowgmm_arena::page(&Summary::new(&plan, &records(&plan))).to_html();
+    assert!(
+        html.contains(r#"<td class="right best">91.0 ± 1.6</td>"#),
+        "the same learner is the best on the page"
+    );
+    assert!(html.contains(r#"<td class="right">99.0 ± 0.0 (1 of 5)</td>"#));
     assert!(
         lines[4].contains("over 5 draws") && lines[4].contains("cannot go below p = 0.0625"),
         "{}",
