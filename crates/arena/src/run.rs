@@ -206,7 +206,7 @@ impl Runner<'_> {
                 return Ok(());
             }
             if let Some(seconds) = self.over_budget(&cell) {
-                let why = format!("{} after a draw of {seconds:.0} s", over(labels, draw));
+                let why = format!("draw {draw}, {labels}: over budget, an earlier one took {seconds:.1} s");
                 self.skip(dataset, Some(cell.learner), why)?;
                 continue;
             }
@@ -288,10 +288,6 @@ impl Runner<'_> {
         self.report.skipped.push(skipped);
         Ok(())
     }
-}
-
-fn over(labels: &LabelSource, draw: u64) -> String {
-    format!("draw {draw}, {labels}: over budget")
 }
 
 fn sizes(problem: &Problem) -> [usize; 3] {

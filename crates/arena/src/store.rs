@@ -7,6 +7,8 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use crate::{Error, Record, Result};
 
@@ -22,11 +24,7 @@ impl Store {
     pub fn open(path: &Path) -> Result<Self> {
         let mut options = OpenOptions::new();
         let mut file = options.read(true).append(true).create(true).open(path).map_err(Error::io(path))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(Error::Busy { path: path.into() }),
-            Err(TryLockError::Error(source)) => return Err(Error::Io { path: path.into(), source }),
-        }
+        lock(&file, path)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(Error::io(path))?;
         let (records, whole) = parse(path, &bytes)?;
@@ -50,6 +48,21 @@ impl Store {
         self.file.sync_data().map_err(Error::io(&self.path))?;
         self.records.push(record);
         Ok(())
+    }
+}
+
+/// Makes the file ours. One that was just killed may hold it for a moment longer.
+fn lock(file: &File, path: &Path) -> Result<()> {
+    let patience = Instant::now() + Duration::from_secs(1);
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::Error(source)) => return Err(Error::Io { path: path.into(), source }),
+            Err(TryLockError::WouldBlock) if Instant::now() > patience => {
+                return Err(Error::Busy { path: path.into() });
+            }
+            Err(TryLockError::WouldBlock) => sleep(Duration::from_millis(50)),
+        }
     }
 }
 
