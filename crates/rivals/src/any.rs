@@ -74,7 +74,7 @@ pub fn names() -> &'static [&'static str] {
 /// | knn-unit | the same by angle, as in the paper: rows of unit length | standardised, then each row to length 1 |
 /// | logistic-regression | C of 1, 0.1, 0.01, 10 by cross-validation | standardised |
 /// | mlp, pi-model | the paper's nets, see [`Mlp`], [`PiModel`] | standardised |
-/// | label-spreading-rbf | all pairs of at most 3000 rows, alpha 0.9, width by cross-validation | standardised |
+/// | label-spreading-rbf | all pairs of at most 2000 rows, alpha 0.8, width of 16, 64, 4 by cross-validation | standardised |
 /// | label-spreading-knn | scikit-learn's graph of 10 neighbours, alpha 0.9 | standardised |
 /// | label-spreading, label-spreading-raw | graph of 10 locally scaled neighbours, alpha 0.99 | standardised, raw |
 /// | self-training | of logistic regression, C = 1, threshold 0.75, as in scikit-learn | standardised |
@@ -88,8 +88,8 @@ pub fn by_name(name: &str) -> Option<BoxedLearner> {
         "mlp" => Box::new(Mlp::default()),
         "pi-model" => Box::new(PiModel::default()),
         "label-spreading-rbf" => {
-            let spreading = |width| RbfLabelSpreading { width, alpha: 0.9, rows: 3000 };
-            Box::new(Standardised(tuned([4., 1., 16., 64.].map(spreading))))
+            let spreading = |width| RbfLabelSpreading { width, alpha: 0.8, rows: 2000 };
+            Box::new(Standardised(tuned([16., 64., 4.].map(spreading))))
         }
         "label-spreading-knn" => {
             Box::new(Standardised(LabelSpreading { kernel: SpreadKernel::Knn { k: 11 }, alpha: 0.9 }))
