@@ -135,6 +135,25 @@ mod tests {
     }
 
     #[test]
+    fn a_file_is_replaced_whole_or_not_at_all() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("README.md");
+        std::fs::write(&path, "# A\n<!-- table:t -->\n<!-- end -->\nB\n").unwrap();
+        update_file(&path, "t", "| 1 |\n").unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(text, "# A\n<!-- table:t -->\n| 1 |\n<!-- end -->\nB\n");
+        assert!(update_file(&path, "u", "| 2 |").is_err());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is left beside it");
+        assert!(
+            update_file(&directory.path().join("none.md"), "t", "")
+                .unwrap_err()
+                .to_string()
+                .contains("none.md")
+        );
+    }
+
+    #[test]
     fn p_values_as_people_write_them() {
         let shown = [0.7321, 0.0625, 0.0497, 0.00283, 0.000123, 0.].map(p_text);
         assert_eq!(shown, ["0.73", "0.0625", "0.0497", "0.0028", "0.00012", "< 0.0001"]);
