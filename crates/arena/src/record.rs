@@ -20,7 +20,7 @@ pub struct Record {
     /// Seconds of predicting the test rows.
     pub predict_seconds: f64,
     /// Peak resident memory of the whole process in bytes, where the system tells; since the cell began where it can
-    /// be asked to forget what was before.
+    /// be asked to forget what was before. It includes the table, and what the allocator kept of earlier cells.
     pub peak_memory: Option<u64>,
     /// Labelled, unlabelled and test rows.
     pub rows: [usize; 3],
