@@ -6,6 +6,7 @@
 //!
 //! The program only arranges; it knows no mathematics. Results go to stdout, everything else to stderr.
 
+mod bench;
 mod calibrate;
 mod columns;
 mod data;
@@ -58,6 +59,8 @@ enum Command {
     Calibrate(calibrate::Args),
     /// Generate new rows
     Sample(sample::Args),
+    /// Run learners against each other on equal splits, as a plan says, and write the tables
+    Bench(bench::Args),
     /// List, fetch and check the datasets of the paper
     Data(data::Args),
     /// Show what a model file contains, and how exactly its flow inverts
@@ -92,6 +95,7 @@ fn run(command: Command, matches: &ArgMatches) -> Result<()> {
         Command::Evaluate(args) => evaluate::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
         Command::Sample(args) => sample::run(&args),
+        Command::Bench(args) => bench::run(&args),
         Command::Data(args) => data::run(&args),
         Command::Inspect(args) => inspect::run(&args),
     }

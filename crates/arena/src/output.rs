@@ -1,0 +1,108 @@
+//! Files of a finished or unfinished run: Markdown, CSV, JSON, HTML.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use serde::Serialize;
+
+use crate::markdown::{accuracy_table, comparison_table};
+use crate::{Error, LabelSource, Outcome, Plan, Record, Result, Summary, page};
+
+/// Writes `table.md`, `cells.csv`, `results.json` and `report.html` into a directory, each whole, and returns their
+/// paths.
+pub fn write_outputs(plan: &Plan, records: &[Record], directory: &Path) -> Result<Vec<PathBuf>> {
+    fs::create_dir_all(directory).map_err(Error::io(directory))?;
+    let summary = Summary::new(plan, records);
+    let markdown =
+        format!("# {}\n\n{}\n{}", summary.title, accuracy_table(&summary), comparison_table(&summary));
+    let files = [
+        ("table.md", markdown),
+        ("cells.csv", csv(records)),
+        ("results.json", json(plan, &summary, records)),
+        ("report.html", page(&summary).to_html()),
+    ];
+    files
+        .into_iter()
+        .map(|(name, text)| {
+            let path = directory.join(name);
+            write_whole(&path, &text)?;
+            Ok(path)
+        })
+        .collect()
+}
+
+/// Plan, summary and all cells.
+pub fn json(plan: &Plan, summary: &Summary, records: &[Record]) -> String {
+    #[derive(Serialize)]
+    struct All<'a> {
+        plan: &'a Plan,
+        summary: &'a Summary,
+        cells: &'a [Record],
+    }
+    serde_json::to_string_pretty(&All { plan, summary, cells: records }).expect("plain data") + "\n"
+}
+
+/// All cells, one line each, failed ones with their message.
+pub fn csv(records: &[Record]) -> String {
+    let mut text = String::from(
+        "dataset,labels,learner,draw,accuracy,balanced_accuracy,macro_f1,nll,brier,ece,fit_seconds,predict_seconds,\
+         peak_memory,labelled,unlabelled,test,threads,date,version,failed,settings\n",
+    );
+    for record in records {
+        let cells = line(record);
+        let quoted: Vec<String> = cells.iter().map(|cell| quote(cell)).collect();
+        text += &(quoted.join(",") + "\n");
+    }
+    text
+}
+
+fn line(record: &Record) -> Vec<String> {
+    let cell = &record.cell;
+    let labels = match &cell.labels {
+        LabelSource::PerClass(n) => n.to_string(),
+        LabelSource::Split(file) => file.clone(),
+    };
+    let mut line = vec![cell.dataset.clone(), labels, cell.learner.clone(), cell.draw.to_string()];
+    let failed = match &record.outcome {
+        Outcome::Scored(scores) => {
+            let nll = scores.nll.unwrap_or(f64::INFINITY);
+            let all =
+                [scores.accuracy, scores.balanced_accuracy, scores.macro_f1, nll, scores.brier, scores.ece];
+            line.extend(all.map(|score| score.to_string()));
+            String::new()
+        }
+        Outcome::Failed(message) => {
+            line.extend([const { String::new() }; 6]);
+            message.clone()
+        }
+    };
+    line.extend([record.fit_seconds, record.predict_seconds].map(|seconds| format!("{seconds:.4}")));
+    line.push(record.peak_memory.map_or(String::new(), |bytes| bytes.to_string()));
+    line.extend(record.rows.map(|n| n.to_string()));
+    line.extend([record.threads.to_string(), record.date.clone(), record.version.clone(), failed]);
+    line.push(cell.settings.clone());
+    line
+}
+
+fn quote(cell: &str) -> String {
+    if cell.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", cell.replace('"', "\"\""))
+    } else {
+        cell.into()
+    }
+}
+
+/// Replaces a file at once: a reader finds the old text or the new one.
+pub(crate) fn write_whole(path: &Path, text: &str) -> Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(".new");
+    let beside = path.with_file_name(name);
+    let write = || -> io::Result<()> {
+        let mut file = fs::File::create(&beside)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&beside, path)
+    };
+    write().map_err(Error::io(path))
+}

@@ -1,0 +1,268 @@
+//! What is to be compared: a small TOML file.
+//!
+//! ```toml
+//! title = "Few labels"
+//! learners = ["knn", "label-spreading"]
+//! ours = ["label-spreading"]        # optional: the first is compared with the best of the others
+//! unlabelled_limit = 100_000        # optional: most unlabelled rows
+//! budget_seconds = 3600             # optional: see `Plan::budget_seconds`
+//! draws = { first = 2000, count = 5 }
+//! test = { share = 0.2, limit = 20_000 } # this is the default
+//!
+//! [[dataset]]
+//! name = "optdigits"
+//! file = "tabular/optdigits.csv.gz"
+//! labels = [5, 20]                  # of each class; one number or several; or split = "FILE"
+//! options = { header = "absent" }   # for whoever loads the file
+//! ```
+
+use std::{collections::BTreeMap, collections::BTreeSet, fmt, fs, path::Path};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Registry, Result};
+
+/// A plan that is consistent in itself; [`Plan::check`] compares it with the learners there are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Heading of the tables.
+    pub title: String,
+    /// Names of learners, in the order of the tables.
+    pub learners: Vec<String>,
+    /// Learners that are not rivals: the first is compared with the best of all others.
+    #[serde(default)]
+    pub ours: Vec<String>,
+    /// Which draws of labels.
+    pub draws: Draws,
+    /// How many rows are held out.
+    #[serde(default)]
+    pub test: TestRows,
+    /// Most unlabelled rows; all if absent.
+    pub unlabelled_limit: Option<usize>,
+    /// A cell is never cut short, but once one took longer than this, later draws of the same learner on the same
+    /// data are left out.
+    pub budget_seconds: Option<f64>,
+    /// The data.
+    #[serde(rename = "dataset")]
+    pub datasets: Vec<Dataset>,
+}
+
+/// Numbers `first`, `first + 1`, ...: each is the seed of a draw and of the learners on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Draws {
+    /// The first draw.
+    pub first: u64,
+    /// How many.
+    pub count: u64,
+}
+
+/// Rows held out from data that have no test rows of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TestRows {
+    /// The share of all rows, in (0, 1).
+    pub share: f64,
+    /// The most.
+    pub limit: usize,
+}
+
+impl Default for TestRows {
+    fn default() -> Self {
+        Self { share: 0.2, limit: 20_000 }
+    }
+}
+
+/// A table of a plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dataset {
+    /// In tables.
+    pub name: String,
+    /// Where it is, for the loader.
+    pub file: String,
+    /// Whatever else the loader has to know.
+    #[serde(default)]
+    pub options: BTreeMap<String, String>,
+    /// Labels of each class.
+    labels: Option<Counts>,
+    /// A file of labelled rows, one list for each draw.
+    split: Option<String>,
+    /// Instead of the plan's.
+    unlabelled_limit: Option<usize>,
+    /// Instead of the plan's.
+    test: Option<TestRows>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Counts {
+    One(usize),
+    Several(Vec<usize>),
+}
+
+/// Where labels come from.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LabelSource {
+    /// As many of each class, drawn.
+    PerClass(usize),
+    /// A list of rows in a file.
+    Split(String),
+}
+
+impl fmt::Display for LabelSource {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            LabelSource::PerClass(n) => write!(f, "{n} per class"),
+            LabelSource::Split(file) => {
+                write!(f, "{}", Path::new(file).file_stem().unwrap_or_default().to_string_lossy())
+            }
+        }
+    }
+}
+
+impl Plan {
+    /// Reads and checks a file.
+    pub fn read(path: &Path) -> Result<Plan> {
+        Plan::parse(&fs::read_to_string(path).map_err(Error::io(path))?)
+    }
+
+    /// Reads and checks TOML.
+    pub fn parse(text: &str) -> Result<Plan> {
+        let plan: Plan = toml::from_str(text)?;
+        plan.validate()?;
+        Ok(plan)
+    }
+
+    /// Whether every learner is known.
+    pub fn check(&self, registry: &Registry) -> Result<()> {
+        match self.learners.iter().find(|name| registry.get(name).is_none()) {
+            Some(name) => {
+                let known = registry.names().collect::<Vec<_>>().join(", ");
+                Err(Error::UnknownLearner { name: name.clone(), known })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The same plan on those of its datasets that are named; all if none is.
+    pub fn only(mut self, datasets: &[String]) -> Result<Plan> {
+        if let Some(name) = datasets.iter().find(|name| self.datasets.iter().all(|d| d.name != **name)) {
+            let known: Vec<&str> = self.datasets.iter().map(|d| d.name.as_str()).collect();
+            return Err(Error::Plan(format!("no dataset '{name}'; there are {}", known.join(", "))));
+        }
+        self.datasets.retain(|dataset| datasets.is_empty() || datasets.contains(&dataset.name));
+        Ok(self)
+    }
+
+    /// The numbers of the draws.
+    pub fn draw_numbers(&self) -> impl Iterator<Item = u64> + use<> {
+        let Draws { first, count } = self.draws;
+        first..first + count
+    }
+
+    /// How many cells there are.
+    pub fn n_cells(&self) -> usize {
+        let label_sources: usize = self.datasets.iter().map(|dataset| dataset.label_sources().len()).sum();
+        label_sources * self.learners.len() * self.draws.count as usize
+    }
+
+    /// 16 hexadecimal digits that differ where plans do.
+    pub fn hash(&self) -> String {
+        crate::record::fingerprint(serde_json::to_string(self).expect("plain data").bytes().map(u64::from))
+    }
+
+    /// The test rows of a dataset.
+    pub fn test_rows(&self, dataset: &Dataset) -> TestRows {
+        dataset.test.unwrap_or(self.test)
+    }
+
+    /// The most unlabelled rows of a dataset.
+    pub fn unlabelled_limit(&self, dataset: &Dataset) -> usize {
+        dataset.unlabelled_limit.or(self.unlabelled_limit).unwrap_or(usize::MAX)
+    }
+
+    /// What decides about rows and labels of a dataset beside the draw, in words.
+    pub fn split_name(&self, dataset: &Dataset, labels: &LabelSource) -> String {
+        let labels = match labels {
+            LabelSource::PerClass(_) => labels.to_string(),
+            LabelSource::Split(file) => format!("{file} from draw {}", self.draws.first),
+        };
+        let TestRows { share, limit } = self.test_rows(dataset);
+        let unlabelled = match self.unlabelled_limit(dataset) {
+            usize::MAX => "all".into(),
+            limit => format!("at most {limit}"),
+        };
+        let options: String = dataset.options.iter().map(|(key, value)| format!(" {key}={value}")).collect();
+        let file = &dataset.file;
+        format!(
+            "{file}{options}: labels {labels}; test {share} up to {limit} or its own; unlabelled {unlabelled}"
+        )
+    }
+
+    fn validate(&self) -> Result<()> {
+        let fail = |why: String| Err(Error::Plan(why));
+        if self.learners.is_empty() || self.datasets.is_empty() || self.draws.count == 0 {
+            return fail("at least one learner, one dataset and one draw are needed".into());
+        }
+        if self.draws.first.checked_add(self.draws.count).is_none() {
+            return fail(format!("draws from {} are too many", self.draws.first));
+        }
+        if let Some(name) = twice(&self.learners) {
+            return fail(format!("learner '{name}' is there twice"));
+        }
+        if let Some(name) = twice(self.datasets.iter().map(|dataset| &dataset.name)) {
+            return fail(format!("dataset '{name}' is there twice"));
+        }
+        if let Some(name) = self.ours.iter().find(|name| !self.learners.contains(name)) {
+            return fail(format!("'{name}' is in ours but not in learners"));
+        }
+        if let Some(seconds) = self.budget_seconds.filter(|seconds| seconds.is_nan() || *seconds <= 0.) {
+            return fail(format!("budget_seconds: found {seconds}, expected more than 0"));
+        }
+        self.datasets.iter().try_for_each(|dataset| dataset.validate(self.test_rows(dataset)))
+    }
+}
+
+impl Dataset {
+    /// Where labels come from: one for each row of the tables.
+    pub fn label_sources(&self) -> Vec<LabelSource> {
+        match (&self.labels, &self.split) {
+            (Some(Counts::One(n)), _) => vec![LabelSource::PerClass(*n)],
+            (Some(Counts::Several(counts)), _) => counts.iter().map(|&n| LabelSource::PerClass(n)).collect(),
+            (None, Some(file)) => vec![LabelSource::Split(file.clone())],
+            (None, None) => Vec::new(),
+        }
+    }
+
+    fn validate(&self, test: TestRows) -> Result<()> {
+        let fail = |why: &str| Err(Error::Plan(format!("dataset '{}': {why}", self.name)));
+        let sources = self.label_sources();
+        if self.labels.is_some() == self.split.is_some() {
+            return fail("give either labels (a number of each class, or several) or split (a file)");
+        }
+        if sources.is_empty() || sources.contains(&LabelSource::PerClass(0)) {
+            return fail("labels: at least 1 of each class");
+        }
+        if twice(&sources).is_some() {
+            return fail("labels: a number is there twice");
+        }
+        if !(test.share > 0. && test.share < 1.) || test.limit == 0 {
+            return fail("test: a share strictly between 0 and 1 and a limit of at least 1");
+        }
+        Ok(())
+    }
+}
+
+fn twice<T: Ord>(items: impl IntoIterator<Item = T>) -> Option<T> {
+    let mut seen = BTreeSet::new();
+    for item in items {
+        if seen.contains(&item) {
+            return Some(item);
+        }
+        seen.insert(item);
+    }
+    None
+}

@@ -1,0 +1,187 @@
+//! What is known of a finished cell: its place, its scores, and how they came about.
+
+use std::{fs, time::SystemTime};
+
+use semisup::{Labelled, Scores};
+use serde::{Deserialize, Serialize};
+
+use crate::LabelSource;
+
+/// A finished cell: one learner on one draw.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Which cell.
+    #[serde(flatten)]
+    pub cell: Cell,
+    /// What it gave.
+    pub outcome: Outcome,
+    /// Seconds of fitting.
+    pub fit_seconds: f64,
+    /// Seconds of predicting the test rows.
+    pub predict_seconds: f64,
+    /// Peak resident memory of the whole process in bytes, where the system tells; since the cell began where it can
+    /// be asked to forget what was before. It includes the table, and what the allocator kept of earlier cells.
+    pub peak_memory: Option<u64>,
+    /// Labelled, unlabelled and test rows.
+    pub rows: [usize; 3],
+    /// The seed of the learner.
+    pub seed: u64,
+    /// Fingerprint of the data.
+    pub data: String,
+    /// Hash of the plan.
+    pub plan: String,
+    /// What ran it.
+    pub version: String,
+    /// Threads of the pool.
+    pub threads: usize,
+    /// When it was finished, UTC.
+    pub date: String,
+}
+
+/// What makes a cell the same cell: change anything here, and it runs anew.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cell {
+    /// The table.
+    pub dataset: String,
+    /// Its labels.
+    pub labels: LabelSource,
+    /// The learner's name in the plan.
+    pub learner: String,
+    /// The draw.
+    pub draw: u64,
+    /// The learner's hyper-parameters.
+    pub settings: String,
+    /// File, options, test rows and limits in words.
+    pub split: String,
+}
+
+/// How a cell ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// With scores on the test rows.
+    Scored(CellScores),
+    /// With an error or a panic.
+    Failed(String),
+}
+
+/// The metrics of a cell, as in [`Scores`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellScores {
+    /// Share right.
+    pub accuracy: f64,
+    /// Mean over classes of the share found.
+    pub balanced_accuracy: f64,
+    /// Mean F1 over classes.
+    pub macro_f1: f64,
+    /// Mean negative log probability of the true class; absent where it is infinite, a true class having had
+    /// probability 0.
+    pub nll: Option<f64>,
+    /// Brier score.
+    pub brier: f64,
+    /// Expected calibration error.
+    pub ece: f64,
+}
+
+impl From<&Scores> for CellScores {
+    fn from(scores: &Scores) -> Self {
+        let &Scores { accuracy, balanced_accuracy, macro_f1, nll, brier, ece, .. } = scores;
+        Self { accuracy, balanced_accuracy, macro_f1, nll: nll.is_finite().then_some(nll), brier, ece }
+    }
+}
+
+impl Record {
+    /// The scores, if there are any.
+    pub fn scores(&self) -> Option<&CellScores> {
+        match &self.outcome {
+            Outcome::Scored(scores) => Some(scores),
+            Outcome::Failed(_) => None,
+        }
+    }
+
+    /// Fitting and predicting.
+    pub fn seconds(&self) -> f64 {
+        self.fit_seconds + self.predict_seconds
+    }
+}
+
+/// 16 hexadecimal digits of the numbers: FNV-1a over words. It tells versions apart; it is no protection.
+pub(crate) fn fingerprint(words: impl IntoIterator<Item = u64>) -> String {
+    let step = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x100_0000_01b3).rotate_left(23);
+    format!("{:016x}", words.into_iter().fold(0xcbf2_9ce4_8422_2325, step))
+}
+
+/// Of rows and labels, test rows included.
+pub(crate) fn data_fingerprint(all: &Labelled, test: Option<&Labelled>) -> String {
+    fn words(part: &Labelled) -> impl Iterator<Item = u64> {
+        part.x().into_iter().map(|value| value.to_bits()).chain(part.y().iter().map(|&y| y as u64))
+    }
+    fingerprint(words(all).chain(test.into_iter().flat_map(words)))
+}
+
+/// Forgets the peak of resident memory so far, where Linux lets us.
+pub(crate) fn forget_peak_memory() {
+    let _ = fs::write("/proc/self/clear_refs", "5"); // without it the peak is that of the whole run
+}
+
+/// Peak resident memory of this process in bytes, where there is `/proc`.
+pub(crate) fn peak_memory() -> Option<u64> {
+    parse_peak(&fs::read_to_string("/proc/self/status").ok()?)
+}
+
+fn parse_peak(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
+}
+
+/// Now, as in 2026-11-16T04:26:20Z.
+pub(crate) fn now() -> String {
+    date(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs()))
+}
+
+/// Seconds since 1970 as a date (Hinnant's civil_from_days).
+fn date(seconds: u64) -> String {
+    let (days, second) = (seconds / 86_400 + 719_468, seconds % 86_400);
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let shifted = (5 * day + 2) / 153; // months from March
+    let (day, month) =
+        (day - (153 * shifted + 2) / 5 + 1, if shifted < 10 { shifted + 3 } else { shifted - 9 });
+    let year = year + era * 400 + u64::from(month <= 2);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_as_the_calendar_has_them() {
+        assert_eq!(date(0), "1970-01-01T00:00:00Z");
+        assert_eq!(date(951_782_400), "2000-02-29T00:00:00Z");
+        assert_eq!(date(1_794_803_180), "2026-11-16T04:26:20Z");
+        assert_eq!(date(4_107_542_399), "2100-02-28T23:59:59Z");
+        assert_eq!(date(4_107_542_400), "2100-03-01T00:00:00Z", "2100 is no leap year");
+    }
+
+    #[test]
+    fn peak_memory_is_read_from_the_status() {
+        assert_eq!(parse_peak("Name:\tx\nVmHWM:\t    1234 kB\nVmRSS:\t 9 kB\n"), Some(1234 * 1024));
+        assert_eq!(parse_peak("Name:\tx\n"), None);
+    }
+
+    #[test]
+    fn fingerprints_tell_data_apart() {
+        let toy = semisup::Toy::Moons.sample(20, &mut semisup::rng(1));
+        let other = toy.select(&(0..19).collect::<Vec<_>>());
+        let all = [
+            data_fingerprint(&toy, None),
+            data_fingerprint(&other, None),
+            data_fingerprint(&toy, Some(&other)),
+        ];
+        assert!(all[0] != all[1] && all[0] != all[2] && all[1] != all[2]);
+        assert_eq!(all[0], data_fingerprint(&toy.clone(), None));
+    }
+}

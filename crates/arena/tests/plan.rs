@@ -1,0 +1,63 @@
+//! Plans, good and bad.
+
+use std::path::Path;
+
+use flowgmm_arena::{Plan, Registry};
+
+const PLAN: &str = r#"
+    title = "Toys"
+    learners = ["knn", "gaussian-mixture", "label-spreading"]
+    draws = { first = 7, count = 3 }
+    [[dataset]]
+    name = "moons"
+    file = "moons"
+    labels = [2, 5]
+    [[dataset]]
+    name = "pinwheel"
+    file = "pinwheel"
+    labels = 3
+"#;
+
+#[test]
+fn plans_with_mistakes_say_which() {
+    let error = |from: &str, to: &str| {
+        assert!(PLAN.contains(from), "{from}");
+        let parsed = Plan::parse(&PLAN.replacen(from, to, 1));
+        parsed.and_then(|plan| plan.check(&Registry::rivals())).expect_err(to).to_string()
+    };
+    let unknown = error("\"knn\"", "\"kn\"");
+    assert!(unknown.contains("unknown learner 'kn'; known are gaussian-mixture, knn, "), "{unknown}");
+    assert!(error("\"knn\"", "\"label-spreading\"").contains("learner 'label-spreading' is there twice"));
+    assert!(error("count = 3", "count = 0").contains("one draw"));
+    assert!(error("labels = [2, 5]", "").contains("dataset 'moons': give either labels"));
+    assert!(
+        error("labels = [2, 5]", "labels = 1\nsplit = 'x'").contains("dataset 'moons': give either labels")
+    );
+    assert!(error("labels = [2, 5]", "labels = [2, 0]").contains("at least 1 of each class"));
+    assert!(error("labels = [2, 5]", "labels = [2, 2]").contains("a number is there twice"));
+    assert!(error("name = \"pinwheel\"", "name = \"moons\"").contains("dataset 'moons' is there twice"));
+    assert!(
+        error("title", "test = { share = 1.0, limit = 5 }\ntitle").contains("share strictly between 0 and 1")
+    );
+    assert!(error("title", "budget_seconds = 0.0\ntitle").contains("budget_seconds: found 0"));
+    assert!(error("title", "ours = ['flowgmm']\ntitle").contains("'flowgmm' is in ours but not in learners"));
+    assert!(error("title", "colour = 'red'\ntitle").contains("unknown field `colour`"));
+    let plan = || Plan::parse(PLAN).unwrap();
+    assert!(
+        plan().only(&["sun".into()]).unwrap_err().to_string().contains("no dataset 'sun'; there are moons")
+    );
+    assert_eq!(plan().only(&["moons".into()]).unwrap().n_cells(), 18);
+}
+
+#[test]
+fn the_plans_of_this_project_are_good_ones() {
+    let experiments = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let plan = Plan::read(&experiments.join("table1.toml")).unwrap();
+    let mut registry = Registry::rivals();
+    let stand_in = || flowgmm_rivals::LogisticRegression::default();
+    registry.register("flowgmm", stand_in()).register("flowgmm-labelled", stand_in());
+    plan.check(&registry).unwrap();
+    assert_eq!((plan.datasets.len(), plan.n_cells()), (9, 9 * 14 * 5));
+    let missing = plan.check(&Registry::rivals()).unwrap_err().to_string();
+    assert!(missing.contains("unknown learner 'flowgmm'"), "{missing}");
+}

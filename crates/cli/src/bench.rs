@@ -1,0 +1,205 @@
+//! `flowgmm bench`: learners against each other on equal splits, by a plan.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::atomic::AtomicBool,
+};
+
+use flowgmm::{Model, Recipe};
+use flowgmm_arena::{
+    AnyError, Dataset, Failed, Loaded, Options, Outcome, Plan, Progress, Record, Registry, Summary,
+    accuracy_table, explanation, read_records, run as run_plan, update_file, write_outputs,
+};
+use flowgmm_datasets::LabelSplits;
+use flowgmm_tables::{Header, open};
+use semisup::{Encoding, Labelled, Learner, Schema, SemiSupervised, labels};
+
+use crate::{
+    Threads,
+    exit::{Failure, Result},
+    interrupt, output, text,
+};
+
+/// Arguments of `bench`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Plan: a TOML file of datasets, labels, learners and draws
+    plan: PathBuf,
+    /// Datasets of the plan to run [default: all]
+    #[arg(long, value_name = "NAME", num_args = 1..)]
+    only: Vec<String>,
+    /// Directory of results and tables [default: beside the plan, results/PLAN]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Directory of the data [default: FLOWGMM_DATA, else ../shared/data]
+    #[arg(long, value_name = "DIR", env = "FLOWGMM_DATA", default_value = "../shared/data")]
+    data: PathBuf,
+    /// Run nothing: make the tables from the results there are
+    #[arg(long)]
+    tables: bool,
+    /// Run cells again that failed
+    #[arg(long)]
+    retry: bool,
+    /// Markdown file whose block `<!-- table:PLAN -->` is replaced by the table
+    #[arg(long, value_name = "FILE")]
+    update: Option<PathBuf>,
+    #[command(flatten)]
+    threads: Threads,
+    /// No progress on stderr
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<()> {
+    args.threads.configure()?;
+    interrupt::listen()?;
+    let registry = registry();
+    let plan = Plan::read(&args.plan).and_then(|plan| plan.only(&args.only)).map_err(failure)?;
+    plan.check(&registry).map_err(failure)?;
+    let name = args.plan.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let beside = || args.plan.with_file_name("results").join(&name);
+    let out = args.out.clone().unwrap_or_else(beside);
+    fs::create_dir_all(&out).map_err(Failure::io(&out))?;
+    let results = out.join("results.jsonl");
+    if !args.tables {
+        compete(args, &plan, &registry, &results)?;
+    }
+    let whole = Plan::read(&args.plan).map_err(failure)?;
+    let records = read_records(&results).map_err(failure)?;
+    write_outputs(&whole, &records, &out).map_err(failure)?;
+    let summary = Summary::new(&whole, &records);
+    let table = format!("{}\n{}", accuracy_table(&summary), explanation(&summary));
+    if let Some(file) = &args.update {
+        update_file(file, &name, &table).map_err(failure)?;
+    }
+    output::print(&table)
+}
+
+/// Runs what is not done yet.
+fn compete(args: &Args, plan: &Plan, registry: &Registry, results: &Path) -> Result<()> {
+    let failed = if args.retry { Failed::Retry } else { Failed::Keep };
+    let version = concat!("flowgmm ", env!("CARGO_PKG_VERSION")).to_string();
+    let stop: &AtomicBool = interrupt::flag();
+    let options = Options { cancel: stop, failed, version };
+    let mut load = |dataset: &Dataset| load(&args.data, dataset);
+    let report = run_plan(plan, registry, results, &mut load, &options, &mut |event| {
+        if !args.quiet {
+            tell(&event);
+        }
+    });
+    let report = report.map_err(failure)?;
+    if report.cancelled {
+        let message = format!(
+            "interrupted; finished cells are in {}. The same command goes on from there",
+            results.display()
+        );
+        return Err(Failure::Interrupted(message));
+    }
+    Ok(())
+}
+
+fn tell(event: &Progress) {
+    match event {
+        Progress::Finished(record) => eprintln!("{}", line(record)),
+        Progress::Skipped(skipped) => eprintln!("skipped: {}: {}", skipped.dataset, skipped.why),
+        Progress::Loading(_) | Progress::Started { .. } => {}
+    }
+}
+
+fn line(record: &Record) -> String {
+    let outcome = match &record.outcome {
+        Outcome::Scored(scores) => text::percent(scores.accuracy),
+        Outcome::Failed(why) => format!("failed: {why}"),
+    };
+    let cell = &record.cell;
+    format!("{} draw {} {}: {outcome} in {:.1} s", cell.dataset, cell.draw, cell.learner, record.seconds())
+}
+
+/// All learners: the rivals, and FlowGMM as `fit` runs it without settings.
+fn registry() -> Registry {
+    let mut registry = Registry::rivals();
+    registry.register("flowgmm", Automatic { recipe: RECIPE, sees: Sees::AllRows });
+    registry.register("flowgmm-labelled", Automatic { recipe: RECIPE, sees: Sees::LabelledRows });
+    registry
+}
+
+/// A number for the automatic recipe: results of another one are not results of this one.
+const RECIPE: u32 = 3;
+
+/// FlowGMM as `fit` runs it.
+#[derive(Debug)]
+struct Automatic {
+    #[expect(dead_code, reason = "part of the settings that are recorded with each result")]
+    recipe: u32,
+    sees: Sees,
+}
+
+#[derive(Debug, PartialEq)]
+enum Sees {
+    AllRows,
+    LabelledRows,
+}
+
+impl Learner for Automatic {
+    type Model = Model;
+    type Error = flowgmm::Error;
+
+    fn name(&self) -> String {
+        match self.sees {
+            Sees::AllRows => "FlowGMM".into(),
+            Sees::LabelledRows => "FlowGMM, labelled only".into(),
+        }
+    }
+
+    fn fit(&self, data: &SemiSupervised, seed: u64) -> flowgmm::Result<Model> {
+        let own = (self.sees == Sees::LabelledRows).then(|| data.labelled_only());
+        let data = own.as_ref().unwrap_or(data);
+        flowgmm::fit(&Recipe::choose(data, seed)?.config, data, seed)
+    }
+}
+
+/// A dataset's rows: the last column is the label. Options: `header` (present or absent), and `suffix_train` and
+/// `suffix_test` for an archive that holds both.
+fn load(root: &Path, dataset: &Dataset) -> std::result::Result<Option<Loaded>, AnyError> {
+    let path = root.join(&dataset.file);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let option = |name: &str| dataset.options.get(name).map(String::as_str);
+    let header = if option("header") == Some("absent") { Header::Absent } else { Header::Present };
+    let all = labelled(&path, header, option("suffix_train"))?;
+    let test = option("suffix_test").map(|suffix| labelled(&path, header, Some(suffix))).transpose()?;
+    let splits = match dataset.split_file() {
+        None => Vec::new(),
+        Some(file) => {
+            let splits = LabelSplits::read(&root.join(file), all.n())?;
+            (0..splits.seeds()).map(|seed| Ok(splits.seed(seed)?.to_vec())).collect::<Result<_, AnyError>>()?
+        }
+    };
+    Ok(Some(Loaded { all, test, splits }))
+}
+
+fn labelled(path: &Path, header: Header, suffix: Option<&str>) -> std::result::Result<Labelled, AnyError> {
+    let options =
+        flowgmm_tables::Options { header, suffix: suffix.map(String::from), ..Default::default() };
+    let frame = open(path, &options)?.read_all()?;
+    let label = frame.column_names().pop().ok_or("a table without columns")?;
+    let known = labels(&frame, &label, &[])?;
+    let schema = Schema::infer(&frame, Some(&label), &[])?;
+    let encoding = Encoding::learn(&schema, &frame)?;
+    let y = known.y.into_iter().map(|y| y.ok_or("a row without a label")).collect::<Result<_, _>>()?;
+    Ok(Labelled::new(encoding.encode(&frame)?.x, y, known.classes, encoding.feature_names())?)
+}
+
+/// The failure with this program's exit code.
+fn failure(error: flowgmm_arena::Error) -> Failure {
+    use flowgmm_arena::Error as E;
+    let message = error.to_string();
+    match error {
+        E::Io { path, source } => Failure::Io { path, source },
+        E::Toml(_) | E::Plan(_) | E::UnknownLearner { .. } => Failure::Usage(message),
+        _ => Failure::Data(message),
+    }
+}

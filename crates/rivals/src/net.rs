@@ -1,0 +1,138 @@
+//! A fully connected net with ReLU and dropout, and its derivative written out by hand.
+//!
+//! With h_0 = x `[n, dim]`, weights W_i `[in, out]`, b_i `[out]` and dropout of probability p after each hidden
+//! layer:
+//!
+//! ```text
+//! a_i = h_{i-1} W_i + b_i      h_i = relu(a_i) m_i,  m_i = 0 with probability p, else 1 / (1 - p)
+//! dL/dW_i = h_{i-1}^T dL/da_i      dL/dh_{i-1} = dL/da_i W_i^T      dL/da_i = dL/dh_i / (1 - p) where h_i > 0
+//! ```
+//!
+//! h_i > 0 says both that the unit was active and that it was kept, so no mask is stored. Nets train in f32; the
+//! number is a parameter so that tests can compare with finite differences in f64.
+
+use ndarray::{Array1, Array2, ArrayView2, Axis, NdFloat, Zip};
+use rand::Rng as _;
+use semisup::Rng;
+
+/// a = h W + b.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Layer<F> {
+    pub w: Array2<F>, // [in, out]
+    pub b: Array1<F>, // [out]
+}
+
+/// The layers, or anything that has one number for each weight: a gradient, a moment of Adam.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Net<F> {
+    pub layers: Vec<Layer<F>>,
+}
+
+/// How often a hidden unit is set to 0.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dropout {
+    /// The probability in 65536ths: 16 random bits decide about a unit.
+    threshold: u16,
+}
+
+/// What a pass forward leaves for the pass back.
+pub(crate) struct Trace<F> {
+    inputs: Vec<Array2<F>>, // h_{i-1} of each layer, [n, in]
+    scale: F,               // 1 / (1 - p)
+    pub logits: Array2<F>,  // [n, n_classes]
+}
+
+impl Dropout {
+    pub const NONE: Dropout = Dropout { threshold: 0 };
+
+    /// With p in [0, 1).
+    pub fn new(p: f64) -> Self {
+        Self { threshold: (p * 65536.).round().min(65535.) as u16 }
+    }
+
+    fn scale<F: NdFloat>(self) -> F {
+        number(1. / (1. - f64::from(self.threshold) / 65536.))
+    }
+
+    /// relu(a) m, in place.
+    fn activate<F: NdFloat>(self, a: &mut Array2<F>, rng: &mut Rng) {
+        if self.threshold == 0 {
+            return a.mapv_inplace(|a| a.max(F::zero()));
+        }
+        let mut bits = vec![0u16; a.len()];
+        rng.fill(&mut bits[..]);
+        let scale = self.scale::<F>();
+        for (a, bits) in a.iter_mut().zip(bits) {
+            *a = if bits < self.threshold { F::zero() } else { a.max(F::zero()) * scale };
+        }
+    }
+}
+
+impl<F: NdFloat> Net<F> {
+    /// Layers between these sizes, with the uniform weights of He et al. (2015), smaller in the last layer.
+    pub fn new(sizes: &[usize], rng: &mut Rng) -> Self {
+        let last = sizes.len() - 2;
+        let layer = |(i, pair): (usize, &[usize])| {
+            let bound = (if i == last { 1. } else { 6. } / pair[0] as f64).sqrt();
+            let w =
+                Array2::from_shape_simple_fn((pair[0], pair[1]), || number(rng.random_range(-bound..bound)));
+            Layer { w, b: Array1::zeros(pair[1]) }
+        };
+        Self { layers: sizes.windows(2).enumerate().map(layer).collect() }
+    }
+
+    /// The same shape, all 0.
+    pub fn zeros_like(&self) -> Self {
+        let zero =
+            |layer: &Layer<F>| Layer { w: Array2::zeros(layer.w.dim()), b: Array1::zeros(layer.b.dim()) };
+        Self { layers: self.layers.iter().map(zero).collect() }
+    }
+
+    /// Adds another of the same shape.
+    pub fn add(&mut self, other: &Self) {
+        for (layer, other) in self.layers.iter_mut().zip(&other.layers) {
+            layer.w += &other.w;
+            layer.b += &other.b;
+        }
+    }
+
+    /// Logits of rows, `[n, dim] -> [n, n_classes]`, and what [`Net::backward`] needs.
+    pub fn forward(&self, x: Array2<F>, dropout: Dropout, rng: &mut Rng) -> Trace<F> {
+        let mut inputs = vec![x];
+        for layer in &self.layers[..self.layers.len() - 1] {
+            let mut h = layer.apply(inputs[inputs.len() - 1].view());
+            dropout.activate(&mut h, rng);
+            inputs.push(h);
+        }
+        let logits = self.layers[self.layers.len() - 1].apply(inputs[inputs.len() - 1].view());
+        Trace { inputs, scale: dropout.scale(), logits }
+    }
+
+    /// The gradient by all weights, from that by the logits, `[n, n_classes]`.
+    pub fn backward(&self, trace: &Trace<F>, d_logits: Array2<F>) -> Self {
+        let mut d = d_logits; // dL/da of the layer at hand
+        let mut layers = Vec::with_capacity(self.layers.len());
+        for (i, (layer, h)) in self.layers.iter().zip(&trace.inputs).enumerate().rev() {
+            layers.push(Layer { w: h.t().dot(&d), b: d.sum_axis(Axis(0)) });
+            if i > 0 {
+                d = d.dot(&layer.w.t());
+                Zip::from(&mut d).and(h).for_each(|d, &h| {
+                    *d = if h > F::zero() { *d * trace.scale } else { F::zero() };
+                });
+            }
+        }
+        layers.reverse();
+        Self { layers }
+    }
+}
+
+impl<F: NdFloat> Layer<F> {
+    fn apply(&self, h: ArrayView2<F>) -> Array2<F> {
+        h.dot(&self.w) + &self.b
+    }
+}
+
+/// A constant in the net's own precision.
+pub(crate) fn number<F: NdFloat>(value: f64) -> F {
+    F::from(value).expect("f64 fits into floats")
+}
