@@ -19,6 +19,7 @@ pub fn page(summary: &Summary) -> Page {
     sections.push(time_section(summary));
     sections.extend(summary.rows.iter().map(metrics_section));
     Page {
+        tiles: Vec::new(),
         title: summary.title.clone(),
         lead: explanation(summary),
         headline: Some(headline(summary)),

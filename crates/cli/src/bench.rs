@@ -8,8 +8,8 @@ use std::{
 
 use flowgmm::{Model, Recipe};
 use flowgmm_arena::{
-    AnyError, Dataset, Failed, Loaded, Options, Outcome, Plan, Progress, Record, Registry, Summary,
-    accuracy_table, explanation, read_records, run as run_plan, update_file, write_outputs,
+    AnyError, Dataset, Failed, LabelSource, Loaded, Options, Outcome, Plan, Progress, Record, Registry,
+    Summary, accuracy_table, explanation, read_records, run as run_plan, update_file, write_outputs,
 };
 use flowgmm_datasets::LabelSplits;
 use flowgmm_tables::{Header, open};
@@ -171,25 +171,30 @@ fn load(root: &Path, dataset: &Dataset) -> std::result::Result<Option<Loaded>, A
     let header = if option("header") == Some("absent") { Header::Absent } else { Header::Present };
     let all = labelled(&path, header, option("suffix_train"))?;
     let test = option("suffix_test").map(|suffix| labelled(&path, header, Some(suffix))).transpose()?;
-    let splits = match dataset.split_file() {
-        None => Vec::new(),
-        Some(file) => {
-            let splits = LabelSplits::read(&root.join(file), all.n())?;
-            (0..splits.seeds()).map(|seed| Ok(splits.seed(seed)?.to_vec())).collect::<Result<_, AnyError>>()?
+    let mut splits = Vec::new();
+    for source in dataset.label_sources() {
+        if let LabelSource::Split(file) = source {
+            let read = LabelSplits::read(&root.join(file), all.n())?;
+            for seed in 0..read.seeds() {
+                splits.push(read.seed(seed)?.to_vec());
+            }
         }
-    };
+    }
     Ok(Some(Loaded { all, test, splits }))
 }
 
 fn labelled(path: &Path, header: Header, suffix: Option<&str>) -> std::result::Result<Labelled, AnyError> {
-    let options =
-        flowgmm_tables::Options { header, suffix: suffix.map(String::from), ..Default::default() };
+    let options = flowgmm_tables::Options { header, suffix: suffix.map(String::from), ..Default::default() };
     let frame = open(path, &options)?.read_all()?;
     let label = frame.column_names().pop().ok_or("a table without columns")?;
     let known = labels(&frame, &label, &[])?;
     let schema = Schema::infer(&frame, Some(&label), &[])?;
     let encoding = Encoding::learn(&schema, &frame)?;
-    let y = known.y.into_iter().map(|y| y.ok_or("a row without a label")).collect::<Result<_, _>>()?;
+    let y = known
+        .y
+        .into_iter()
+        .map(|y| y.ok_or("a row without a label"))
+        .collect::<std::result::Result<_, _>>()?;
     Ok(Labelled::new(encoding.encode(&frame)?.x, y, known.classes, encoding.feature_names())?)
 }
 
