@@ -17,7 +17,8 @@ fn known_datasets_are_listed_with_their_licence() {
 #[test]
 fn a_damaged_file_is_named_and_costs_exit_code_3() {
     let bench = Bench::new();
-    bench.write("t10k-labels-idx1-ubyte.gz", "not gzip");
+    std::fs::create_dir(bench.path("mnist")).unwrap();
+    bench.write("mnist/t10k-labels-idx1-ubyte.gz", "not gzip");
     let ended = bench.run("data check mnist --dir . --offline --json");
     assert_eq!(ended.status.code(), Some(3));
     assert!(

@@ -175,10 +175,11 @@ impl Checkpoints {
         let Fingerprint { config, data, seed } = &header.fingerprint;
         let reason = if *data != self.fingerprint.data {
             Some("the training data differ".to_string())
+        } else if *seed != self.fingerprint.seed {
+            // Before the settings: those that are chosen from the data depend on it.
+            Some(format!("its seed is {seed}, not {}", self.fingerprint.seed))
         } else if *config != self.fingerprint.config {
             Some("the configuration differs".to_string())
-        } else if *seed != self.fingerprint.seed {
-            Some(format!("its seed is {seed}, not {}", self.fingerprint.seed))
         } else {
             None
         };

@@ -223,7 +223,7 @@ fn lies_in_the_header() -> Vec<(String, Parts)> {
     let half = 1_u64 << 63;
     let mut lies = vec![
         lie("/format", json!(0)),
-        lie("/format", json!(3)),
+        lie("/format", json!(flowgmm::FORMAT + 1)),
         lie("/format", json!("1")),
         lie("/spec/flow/dim", json!(huge)),
         lie("/spec/flow/dim", json!(0)),
