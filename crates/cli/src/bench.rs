@@ -9,7 +9,7 @@ use std::{
 use flowgmm::{Model, Recipe};
 use flowgmm_arena::{
     AnyError, Dataset, Failed, LabelSource, Loaded, Options, Outcome, Plan, Progress, Record, Registry,
-    Summary, accuracy_table, explanation, read_records, run as run_plan, update_file, write_outputs,
+    Summary, accuracy_table, read_records, run as run_plan, update_file, write_outputs,
 };
 use flowgmm_datasets::LabelSplits;
 use flowgmm_tables::{Header, open};
@@ -70,7 +70,7 @@ pub fn run(args: &Args) -> Result<()> {
     let records = read_records(&results).map_err(failure)?;
     write_outputs(&whole, &records, &out).map_err(failure)?;
     let summary = Summary::new(&whole, &records);
-    let table = format!("{}\n{}", accuracy_table(&summary), explanation(&summary));
+    let table = accuracy_table(&summary).trim_end().to_string() + "\n";
     if let Some(file) = &args.update {
         update_file(file, &name, &table).map_err(failure)?;
     }
