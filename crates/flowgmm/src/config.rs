@@ -9,6 +9,7 @@ use crate::{
     bijection::{BijectionSpec, Form, Init, Mask},
     flow::FlowSpec,
     guides::{Guide, Teacher},
+    image::ImageFlow,
     means::Means,
     mixture::{Covariance, Trainable},
     train::TrainConfig,
@@ -22,6 +23,8 @@ pub enum Prepare {
     Standardise,
     /// All columns by one factor, to mean variance 1.
     Scale,
+    /// Pixel values 0 to 255 to the middles of their cells in [0, 1].
+    Pixels,
     /// The leading principal directions, coordinate j divided by sd_j^whiten.
     Pca {
         /// Directions kept, at most.
@@ -92,6 +95,9 @@ pub struct Architecture {
     pub trainable: Trainable,
     /// Class prior.
     pub prior: Prior,
+    /// Layers for images, before the couplings above.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<ImageFlow>,
 }
 
 /// Which columns are made normal by a monotone map before anything else.
@@ -153,20 +159,17 @@ impl Architecture {
     /// The flow for rows of `dim` columns.
     pub fn flow(&self, dim: usize) -> FlowSpec {
         let mut mask = Mask::KeepEven;
-        let layers = (0..self.depth)
-            .map(|_| {
-                let hidden = self.hidden.clone();
-                let layer = match self.coupling {
-                    CouplingKind::Affine { form } => BijectionSpec::Affine { mask, hidden, form },
-                    CouplingKind::Spline { bins, bound } => {
-                        BijectionSpec::Spline { mask, hidden, bins, bound }
-                    }
-                };
-                mask = mask.flipped();
-                layer
-            })
-            .collect();
-        FlowSpec { dim, layers }
+        let couplings = (0..self.depth).map(|_| {
+            let hidden = self.hidden.clone();
+            let layer = match self.coupling {
+                CouplingKind::Affine { form } => BijectionSpec::Affine { mask, hidden, form },
+                CouplingKind::Spline { bins, bound } => BijectionSpec::Spline { mask, hidden, bins, bound },
+            };
+            mask = mask.flipped();
+            layer
+        });
+        let images = self.image.iter().flat_map(ImageFlow::layers);
+        FlowSpec { dim, layers: images.chain(couplings).collect() }
     }
 }
 
@@ -221,6 +224,7 @@ impl Prepare {
         Ok(match *self {
             Self::Standardise => Preprocess::standardise(x)?,
             Self::Scale => Preprocess::scale(x)?,
+            Self::Pixels => Preprocess::pixels(x.ncols()),
             Self::Pca { dims, whiten } => Preprocess::pca(x, dims.min(x.ncols()), whiten)?,
             Self::PcaStandardised { dims, whiten } => {
                 Preprocess::pca_standardised(x, dims.min(x.ncols()), whiten)?
@@ -280,7 +284,11 @@ impl Architecture {
             Means::Separated { r, apart } => positive(r) && positive(apart),
         };
         vec![
-            ("architecture.depth", (1..=1024).contains(&self.depth), "between 1 and 1024"),
+            (
+                "architecture.depth",
+                self.depth <= 1024 && (self.depth > 0 || self.image.is_some()),
+                "between 1 and 1024",
+            ),
             ("architecture.sigma", positive(self.sigma), "a positive number"),
             ("architecture.per_class", (1..=1000).contains(&self.per_class), "between 1 and 1000"),
             ("architecture.means", means, "of positive scale"),
@@ -312,6 +320,11 @@ impl TrainConfig {
             ("train.ema", self.ema.is_none_or(|d| (0.0..1.0).contains(&d)), "at least 0, below 1"),
             ("train.noise", weight(self.noise), "at least 0"),
             ("train.view_noise", weight(self.view_noise), "at least 0"),
+            (
+                "train.views",
+                self.views.is_none_or(|v| v.is_sensible()),
+                "moves within the image, rotations up to 180, scales up to 0.9, shears up to 1",
+            ),
             (
                 "train.objective weights",
                 weights.into_iter().chain(extra.into_iter().copied().flatten()).all(weight),

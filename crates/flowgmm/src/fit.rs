@@ -11,6 +11,7 @@ use semisup::{Learner, SemiSupervised, split};
 
 use crate::{
     Error, Result,
+    bijection::Bijection,
     certificate::certify,
     checkpoint::{Checkpoints, Fingerprint, Progress, Saved},
     config::{Calibration, FitConfig, MultiStart},
@@ -19,7 +20,7 @@ use crate::{
     mixture::{Covariance, Mixture, MixtureSpec, MixtureValues},
     model::FlowGmm,
     prepared::Prepared,
-    tensor::Place,
+    tensor::{Place, to_array},
     train::{
         Control, EpochRecord, Observer, Purpose, TrainConfig, TrainState, Trainer, TrainingRows, stream,
     },
@@ -156,8 +157,7 @@ impl<'a> Fitter<'a> {
         if let Some(saved) = saved.take() {
             saved.restore(&mut state)?;
         }
-        let state = self.train(train, &rows, seed, state, &progress, observer)?;
-        let gmm = state.averaged();
+        let (state, gmm) = self.train(train, &rows, seed, state, &progress, observer)?;
         problem.check_finite(&gmm, &state)?;
         let sample = spread_rows(problem.x.view(), 256);
         let provenance = Provenance {
@@ -232,7 +232,7 @@ impl<'a> Fitter<'a> {
                 let trained = self.train(&short, &rows, seed, state, progress, observer);
                 // A start that diverges is simply a bad start.
                 let score = match trained {
-                    Ok(state) => problem.score(&state.averaged(), held),
+                    Ok((_, gmm)) => problem.score(&gmm, held),
                     Err(Error::Diverged { .. }) => f64::NEG_INFINITY,
                     Err(other) => return Err(other),
                 };
@@ -251,7 +251,8 @@ impl<'a> Fitter<'a> {
         let y = problem.y_labelled();
         let fewest = self.data.class_counts().into_iter().min().unwrap_or(0);
         let Some(Calibration { folds, fraction }) = self.config.calibration.filter(|_| fewest >= 2) else {
-            return Ok(1.0);
+            // The posterior that was trained is the tempered one.
+            return Ok(self.config.train.objective.temperature.max(1.0));
         };
         let mut short = self.config.train.clone();
         short.steps = ((short.steps as f64 * fraction) as usize).max(1);
@@ -265,8 +266,8 @@ impl<'a> Fitter<'a> {
             let state = TrainState::new(self.fresh(problem, Some(held), self.seed)?, &short);
             let rows = problem.rows(Some(held));
             match self.train(&short, &rows, self.seed, state, &Progress::default(), observer) {
-                Ok(state) => {
-                    let joint = problem.joint_of(&state.averaged(), held);
+                Ok((_, gmm)) => {
+                    let joint = problem.joint_of(&gmm, held);
                     if joint.iter().all(|v| v.is_finite()) {
                         log_joint.append(Axis(0), joint.view()).expect("as many classes");
                         truth.extend(held.iter().map(|&at| y[at]));
@@ -289,7 +290,7 @@ impl<'a> Fitter<'a> {
         state: TrainState,
         progress: &Progress,
         observer: &mut dyn FitObserver,
-    ) -> Result<TrainState> {
+    ) -> Result<(TrainState, FlowGmm)> {
         let mut trainer = Trainer::new(config, rows, seed, state);
         let mut watcher =
             Watcher { observer, checkpoints: self.checkpoints.as_ref(), progress, failed: None };
@@ -300,7 +301,9 @@ impl<'a> Fitter<'a> {
         if let (Err(Error::Interrupted { .. }), Some(checkpoints)) = (&result, &self.checkpoints) {
             checkpoints.write(progress, &trainer.state)?;
         }
-        result.map(|()| trainer.state)
+        result?;
+        let gmm = trainer.finished();
+        Ok((trainer.state, gmm))
     }
 
     /// A fresh model for this start, with means placed where the configuration wants them.
@@ -310,11 +313,12 @@ impl<'a> Fitter<'a> {
         let mut rng = stream(seed, Purpose::Parameters, 0);
         let flow = Flow::new(architecture.flow(dim), architecture.init, &mut rng, &self.place)?;
         let mut flow = flow.with_engine(self.engine);
-        crate::bijection::Bijection::adapt(&mut flow, &self.place.rows(problem.x.view()));
-        let z = crate::tensor::to_array(
-            &crate::bijection::Bijection::forward(&flow, self.place.rows(problem.x.view())).value,
-        );
-        let q = problem.weights(held);
+        flow.adapt(&self.place.rows(spread_rows(problem.x.view(), ADAPTING).view()));
+        let (z, q) = if architecture.means.looks_at_data() || architecture.per_class > 1 {
+            (encode(&flow, problem.x.view()), problem.weights(held))
+        } else {
+            (Array2::zeros((0, dim)), Array2::zeros((0, n_classes)))
+        };
         let rng = &mut stream(seed, Purpose::Means, 0);
         let means = architecture.means.place(n_classes, dim, z.view(), q.view(), rng)?;
         let per_class = architecture.per_class.max(1);
@@ -366,6 +370,22 @@ impl Observer for Watcher<'_> {
     fn epoch(&mut self, record: &EpochRecord) {
         self.observer.epoch(record);
     }
+}
+
+/// Rows that ActNorm sees first.
+const ADAPTING: usize = 2048;
+/// Rows per pass.
+const ENCODING: usize = 4096;
+
+/// f(x) of many rows, so many at a time that memory does not depend on their number.
+fn encode(flow: &Flow, x: ArrayView2<f64>) -> Array2<f64> {
+    let place = flow.thetas().first().map_or_else(Place::cpu, |theta| theta.place());
+    let mut z = Array2::zeros(x.dim());
+    for start in (0..x.nrows()).step_by(ENCODING) {
+        let rows = ndarray::s![start..(start + ENCODING).min(x.nrows()), ..];
+        z.slice_mut(rows).assign(&to_array(&flow.forward(place.rows(x.slice(rows))).value));
+    }
+    z
 }
 
 /// At most `count` rows, evenly spread over all.

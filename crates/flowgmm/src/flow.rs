@@ -1,18 +1,18 @@
 //! The flow f = f_L o ... o f_1: a chain of bijections, which is a bijection, and so is every slice of it.
 //!
-//! Runs of affine couplings take the fused CPU kernel when the flow's engine allows it and the rows are
+//! Runs of affine couplings, and runs of steps on images, take the fused CPU kernel when the flow's engine allows it and the rows are
 //! single precision on the CPU; everything else, and every other device, takes the composed operations.
 
 use std::{ops::Range, sync::Arc};
 
 use burn::tensor::Tensor;
-use flowgmm_kernels::{Chain, Memory};
+use flowgmm_kernels::{Chain, Memory, image::ImageChain};
 use semisup::Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Error, Result,
-    bijection::{Bijection, BijectionSpec, Form, Init, Mapped, Mask},
+    bijection::{Bijection, BijectionSpec, Form, Init, Kernel, Mapped, Mask, Mode, Statistics},
     fused,
     tensor::Place,
     theta::Theta,
@@ -48,6 +48,12 @@ impl FlowSpec {
             return Err(Error::Config(format!("a flow has 1 to 1024 layers, got {}", self.layers.len())));
         }
         self.layers.iter().try_for_each(|layer| layer.validate(self.dim))
+    }
+
+    /// Number of trainable values, or `None` if it overflows.
+    pub fn n_parameters(&self) -> Option<usize> {
+        let own = |sum: usize, layer: &BijectionSpec| sum.checked_add(layer.n_parameters(self.dim)?);
+        self.layers.iter().try_fold(0, own)
     }
 }
 
@@ -91,7 +97,44 @@ impl Engine {
 #[derive(Clone, Debug)]
 struct Run {
     layers: Range<usize>,
-    chain: Option<Arc<Chain>>,
+    fused: Option<Fused>,
+}
+
+/// The kernel of a run.
+#[derive(Clone, Debug)]
+enum Fused {
+    Dense(Arc<Chain>),
+    Image(Arc<ImageChain>),
+}
+
+impl Run {
+    /// The longest run from `start` on that one kernel computes; a single layer if there is none.
+    fn starting(layers: &[Box<dyn Bijection>], start: usize) -> Self {
+        let mut couplings = Vec::new();
+        let mut steps = Vec::new();
+        for layer in &layers[start..] {
+            match layer.kernel() {
+                Some(Kernel::Dense(coupling))
+                    if steps.is_empty() && couplings.len() < fused::MAX_COUPLINGS =>
+                {
+                    couplings.push(coupling.clone());
+                }
+                Some(Kernel::Image(step)) if couplings.is_empty() && steps.len() < fused::MAX_STEPS => {
+                    steps.push(step.clone());
+                }
+                _ => break,
+            }
+        }
+        let end = start + (couplings.len() + steps.len()).max(1);
+        let fused = if !couplings.is_empty() {
+            Some(Fused::Dense(Arc::new(Chain::new(couplings))))
+        } else if !steps.is_empty() {
+            Some(Fused::Image(Arc::new(ImageChain::new(steps))))
+        } else {
+            None
+        };
+        Self { layers: start..end, fused }
+    }
 }
 
 /// What a flow makes of rows.
@@ -121,7 +164,7 @@ pub struct Flow {
     spec: FlowSpec,
     layers: Vec<Box<dyn Bijection>>,
     runs: Vec<Run>,
-    engine: Engine,
+    mode: Mode,
 }
 
 impl Flow {
@@ -130,25 +173,18 @@ impl Flow {
         spec.validate()?;
         let layers: Result<Vec<_>> =
             spec.layers.iter().map(|layer| layer.build(spec.dim, init, rng, place)).collect();
-        Ok(Self::assemble(spec, layers?, Engine::default()))
+        Ok(Self::assemble(spec, layers?, Mode::default()))
     }
 
-    fn assemble(spec: FlowSpec, layers: Vec<Box<dyn Bijection>>, engine: Engine) -> Self {
+    fn assemble(spec: FlowSpec, layers: Vec<Box<dyn Bijection>>, mode: Mode) -> Self {
         let mut runs: Vec<Run> = Vec::new();
         let mut start = 0;
         while start < layers.len() {
-            let fusable = layers[start..]
-                .iter()
-                .take_while(|layer| layer.kernel().is_some())
-                .count()
-                .min(fused::MAX_COUPLINGS);
-            let end = start + fusable.max(1);
-            let couplings: Vec<_> = layers[start..end].iter().filter_map(|l| l.kernel().cloned()).collect();
-            let chain = (fusable > 0).then(|| Arc::new(Chain::new(couplings)));
-            runs.push(Run { layers: start..end, chain });
-            start = end;
+            let run = Run::starting(&layers, start);
+            start = run.layers.end;
+            runs.push(run);
         }
-        Self { spec, layers, runs, engine }
+        Self { spec, layers, runs, mode }
     }
 
     /// The architecture.
@@ -163,19 +199,25 @@ impl Flow {
 
     /// The same flow on another engine.
     pub fn with_engine(mut self, engine: Engine) -> Self {
-        self.engine = engine;
+        self.set_mode(Mode { engine, ..self.mode });
+        self
+    }
+
+    /// The same flow with batch normalisations by other statistics.
+    pub fn with_statistics(mut self, statistics: Statistics) -> Self {
+        self.set_mode(Mode { statistics, ..self.mode });
         self
     }
 
     /// Which engine computes the couplings.
     pub fn engine(&self) -> Engine {
-        self.engine
+        self.mode.engine
     }
 
     /// Layers `range` as a flow of their own: f_{:l} is `slice(0..l)`.
     pub fn slice(&self, range: Range<usize>) -> Self {
         let spec = FlowSpec { dim: self.spec.dim, layers: self.spec.layers[range.clone()].to_vec() };
-        Self::assemble(spec, self.layers[range].to_vec(), self.engine)
+        Self::assemble(spec, self.layers[range].to_vec(), self.mode)
     }
 
     /// The flow as [`Bijection::forward`] has it, but not cut apart where one kernel made both.
@@ -199,9 +241,15 @@ impl Flow {
 
     fn run_forward(&self, run: &Run, x: Tensor<2>) -> Image {
         let layers = &self.layers[run.layers.clone()];
-        if let (Some(chain), Some(memory)) = (&run.chain, self.engine.memory()) {
-            let thetas: Vec<&Theta> = layers.iter().flat_map(|layer| layer.thetas()).collect();
-            if let Some(rows) = fused::forward(chain, memory, &thetas, &x) {
+        if let (Some(kernel), Some(memory)) = (&run.fused, self.mode.engine.memory()) {
+            let (thetas, stored) = parameters(layers);
+            let rows = match kernel {
+                Fused::Dense(chain) => fused::forward(chain, memory, &thetas, &x),
+                Fused::Image(chain) => {
+                    fused::image_forward(chain, &thetas, &stored, self.mode.statistics, &x)
+                }
+            };
+            if let Some(rows) = rows {
                 return Image::Joined(rows, None);
             }
         }
@@ -210,14 +258,28 @@ impl Flow {
 
     fn run_inverse(&self, run: &Run, z: Tensor<2>) -> Tensor<2> {
         let layers = &self.layers[run.layers.clone()];
-        if let (Some(chain), Some(_)) = (&run.chain, self.engine.memory()) {
-            let thetas: Vec<&Theta> = layers.iter().flat_map(|layer| layer.thetas()).collect();
-            if let Some(x) = fused::inverse(chain, &thetas, &z) {
+        if let (Some(kernel), Some(_)) = (&run.fused, self.mode.engine.memory()) {
+            let (thetas, stored) = parameters(layers);
+            let x = match kernel {
+                Fused::Dense(chain) => fused::inverse(chain, &thetas, &z),
+                Fused::Image(chain) => {
+                    fused::image_inverse(chain, &thetas, &stored, self.mode.statistics, &z)
+                }
+            };
+            if let Some(x) = x {
                 return x;
             }
         }
         layers.iter().rev().fold(z, |z, layer| layer.inverse(z))
     }
+}
+
+/// Trained parameters and stored statistics of layers.
+fn parameters(layers: &[Box<dyn Bijection>]) -> (Vec<&Theta>, Vec<&Theta>) {
+    let all = layers.iter().flat_map(|layer| layer.thetas().into_iter().zip(layer.trained()));
+    let (trained, stored): (Vec<_>, Vec<_>) = all.partition(|(_, trained)| *trained);
+    let thetas = |pairs: Vec<(_, bool)>| pairs.into_iter().map(|(theta, _)| theta).collect();
+    (thetas(trained), thetas(stored))
 }
 
 /// Feeds rows through maps one after the other and adds up the log-dets.
@@ -255,6 +317,26 @@ impl Bijection for Flow {
 
     fn thetas_mut(&mut self) -> Vec<&mut Theta> {
         self.layers.iter_mut().flat_map(|layer| layer.thetas_mut()).collect()
+    }
+
+    fn trained(&self) -> Vec<bool> {
+        self.layers.iter().flat_map(|layer| layer.trained()).collect()
+    }
+
+    fn labels(&self) -> Vec<String> {
+        let own = |(i, layer): (usize, &Box<dyn Bijection>)| {
+            layer.labels().into_iter().map(move |inner| format!(".{i}{inner}"))
+        };
+        self.layers.iter().enumerate().flat_map(own).collect()
+    }
+
+    fn settle(&mut self, x: Tensor<2>, momentum: f64) -> Tensor<2> {
+        self.layers.iter_mut().fold(x, |x, layer| layer.settle(x, momentum))
+    }
+
+    fn set_mode(&mut self, mode: Mode) {
+        self.mode = mode;
+        self.layers.iter_mut().for_each(|layer| layer.set_mode(mode));
     }
 
     fn adapt(&mut self, x: &Tensor<2>) {

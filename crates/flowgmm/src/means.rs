@@ -42,6 +42,11 @@ pub enum Means {
 }
 
 impl Means {
+    /// Whether the placement depends on rows.
+    pub(crate) fn looks_at_data(&self) -> bool {
+        matches!(self, Self::Centroids { .. } | Self::Separated { .. })
+    }
+
     /// Means `[n_classes, dim]`; `z` and the weights `q` (`[n, n_classes]`, rows of a label or a soft label)
     /// are looked at by [`Means::Centroids`] only.
     pub fn place(

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Error, Result,
-    bijection::{Bijection, Init, Mapped},
+    bijection::{Bijection, Init, Mapped, Statistics},
     flow::{Engine, Flow, FlowSpec, Image},
     fused,
     mixture::{Covariance, Mixture, MixtureSpec, MixtureValues},
@@ -32,10 +32,9 @@ pub struct ModelSpec {
 impl ModelSpec {
     /// Number of values of a model of this architecture, or `None` if it overflows: known before anything is allocated.
     pub fn n_parameters(&self) -> Option<usize> {
-        let mut total: usize = 0;
-        for layer in &self.flow.layers {
-            total = total.checked_add(layer.n_parameters(self.flow.dim)?)?;
-        }
+        let total = self.flow.layers.iter().try_fold(self.flow.n_parameters()?, |sum, layer| {
+            sum.checked_add(layer.n_statistics()?) // stored, though not trained
+        })?;
         let MixtureSpec { dim, covariance, .. } = self.mixture;
         let sigmas = match covariance {
             Covariance::Spherical => 1,
@@ -156,6 +155,22 @@ impl FlowGmm {
         self
     }
 
+    /// The same model with batch normalisations by other statistics: those of the batch are for training.
+    pub fn with_statistics(mut self, statistics: Statistics) -> Self {
+        self.flow = self.flow.with_statistics(statistics);
+        self
+    }
+
+    /// Whether the flow has batch normalisations.
+    pub fn has_statistics(&self) -> bool {
+        self.flow.trained().contains(&false)
+    }
+
+    /// Moves the stored statistics of batch normalisations towards those of rows.
+    pub fn settle(&mut self, x: Tensor<2>, momentum: f64) {
+        self.flow.settle(x, momentum);
+    }
+
     /// Where the model computes.
     pub fn place(&self) -> Place {
         self.mixture.thetas()[0].place()
@@ -264,19 +279,15 @@ impl FlowGmm {
 
     /// A name for each of [`FlowGmm::thetas`].
     pub fn theta_names(&self) -> Vec<String> {
-        let layers = self.flow.spec().layers.len();
-        let mut names = Vec::new();
-        for layer in 0..layers {
-            let own = self.flow.slice(layer..layer + 1).thetas().len();
-            names.extend((0..own).map(|_| format!("flow.{layer}")));
-        }
+        let mut names: Vec<String> =
+            self.flow.labels().into_iter().map(|label| format!("flow{label}")).collect();
         names.extend(["mixture.means", "mixture.covariances", "mixture.weights"].map(String::from));
         names
     }
 
     /// Which of [`FlowGmm::thetas`] are trained.
     pub fn trained(&self) -> Vec<bool> {
-        let mut trained = vec![true; self.flow.thetas().len()];
+        let mut trained = self.flow.trained();
         trained.extend(self.mixture.trained());
         trained
     }

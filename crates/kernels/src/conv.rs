@@ -131,6 +131,15 @@ impl Conv {
         self.run(w, x, Epilogue { bias, activation: Activation::Relu, ..Epilogue::default() })
     }
 
+    /// `y = conv(x)` without bias, its moments measured while it is in cache.
+    ///
+    /// # Panics
+    /// When a shape does not fit.
+    pub fn forward_measured(&self, w: &[f32], x: &Activations) -> Activations {
+        self.check(Some(w), Some(x), None);
+        forward::forward(self, Source { x, norm: None }, w, Epilogue::default(), Extra::Moments)
+    }
+
     fn run(&self, w: &[f32], x: &Activations, epilogue: Epilogue) -> Activations {
         self.check(Some(w), Some(x), None);
         assert!(epilogue.bias.is_none_or(|b| b.len() == self.out_channels), "bias: one per output channel");

@@ -31,6 +31,7 @@
 //! | `mixture`   | log-densities of Gaussians and their gradients              |
 //! | `adam`      | one pass of the optimiser over a parameter vector           |
 //! | `conv`      | convolutions of images, with batch norm and ReLU fused in       |
+//! | `image`     | runs of invertible steps on images: squeeze, channel mixing, convolutional couplings |
 //! | `batch_norm`| the batch normalisation of a `conv::PreActConv`             |
 //! | `simd`      | sixteen f32 lanes on AVX-512, AVX2 or anything else         |
 //! | `peak`      | multiply-adds on registers alone, for the benches           |
@@ -55,6 +56,7 @@ pub mod conv;
 mod coupling;
 mod dense;
 mod gradients;
+pub mod image;
 mod mixture;
 mod panel;
 mod peak;

@@ -40,6 +40,7 @@ enum Method {
     Identity,
     Standardise,
     Scale,
+    Pixels,
     Pca { whiten: f64, variance_kept: f64 },
     PcaStandardised { whiten: f64, variance_kept: f64 },
 }
@@ -71,6 +72,11 @@ impl Preprocess {
         let Moments { mean, variance, constant } = Moments::of(x)?;
         let scale = vec![to_unit_mean(&variance); mean.len()];
         checked(Self::columnwise(Method::Scale, mean, scale, constant))
+    }
+
+    /// Pixel values 0 to 255, each to the middle of its cell: x' = (x + 1/2) / 256.
+    pub fn pixels(dim: usize) -> Self {
+        Self::columnwise(Method::Pixels, vec![-0.5; dim], vec![1. / 256.; dim], Vec::new())
     }
 
     /// The coordinates on the `dims` leading principal directions, coordinate j divided by sd_j^`whiten`,
@@ -239,6 +245,7 @@ impl Preprocess {
                 Method::Scale => {
                     format!("{dim_in} columns{constant}, centred, all by one factor to mean variance 1")
                 }
+                Method::Pixels => format!("{dim_in} pixels from 0..255 to cells of [0, 1]"),
                 Method::Pca { whiten, variance_kept } | Method::PcaStandardised { whiten, variance_kept } => {
                     let standardised = match self.method {
                         Method::PcaStandardised { .. } => ", standardised",

@@ -14,7 +14,7 @@ use flowgmm_kernels::Coupling;
 use semisup::Rng;
 use serde::{Deserialize, Serialize};
 
-use super::{Bijection, Init, Mapped, Mask, conditioner::Conditioner};
+use super::{Bijection, Init, Kernel, Mapped, Mask, conditioner::Conditioner};
 use crate::{tensor::Place, theta::Theta};
 
 /// The order in which a coupling scales and shifts.
@@ -25,6 +25,14 @@ pub enum Form {
     ShiftThenScale,
     /// Form B: z = x e^s + t.
     ScaleThenShift,
+}
+
+/// The same form, as the kernels call it.
+pub(super) fn kernel_form(form: Form) -> flowgmm_kernels::Form {
+    match form {
+        Form::ShiftThenScale => flowgmm_kernels::Form::ShiftThenScale,
+        Form::ScaleThenShift => flowgmm_kernels::Form::ScaleThenShift,
+    }
 }
 
 /// The bound |s| <= g a fresh coupling starts with.
@@ -52,11 +60,8 @@ impl Affine {
         let mut pieces = net.draw(init, rng);
         let changed = net.change.len();
         pieces.push(("g".into(), [1, changed], vec![INITIAL_GAIN; changed]));
-        let kernel_form = match form {
-            Form::ShiftThenScale => flowgmm_kernels::Form::ShiftThenScale,
-            Form::ScaleThenShift => flowgmm_kernels::Form::ScaleThenShift,
-        };
-        let kernel = Coupling::new(dim, net.keep.clone(), net.change.clone(), net.hidden(), kernel_form);
+        let kernel =
+            Coupling::new(dim, net.keep.clone(), net.change.clone(), net.hidden(), kernel_form(form));
         Self { theta: Theta::new(pieces, place), net, form, kernel }
     }
 
@@ -103,8 +108,8 @@ impl Bijection for Affine {
         vec![&mut self.theta]
     }
 
-    fn kernel(&self) -> Option<&Coupling> {
-        Some(&self.kernel)
+    fn kernel(&self) -> Option<Kernel<'_>> {
+        Some(Kernel::Dense(&self.kernel))
     }
 
     fn boxed(&self) -> Box<dyn Bijection> {

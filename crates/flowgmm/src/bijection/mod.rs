@@ -9,6 +9,7 @@
 //! | `actnorm` | (x + b) e^s per column, initialised on data | Glow |
 //! | `linear` | x W^T with W = P L U | Glow |
 //! | `logit` | logit(alpha + (1 - 2 alpha) x) | RealNVP preprocessing |
+//! | `image/` | squeeze, convolutional couplings, channel mixing, factor-out | RealNVP, Glow, appendix D |
 //!
 //! To add one: write its file, give it a variant in [`BijectionSpec`], and the law tests in
 //! `tests/laws.rs` pick it up from [`BijectionSpec::examples`].
@@ -17,6 +18,7 @@ mod actnorm;
 mod additive;
 mod affine;
 mod conditioner;
+mod image;
 mod linear;
 mod logit;
 mod mask;
@@ -26,14 +28,15 @@ mod spline;
 use std::fmt::Debug;
 
 use burn::tensor::Tensor;
-use flowgmm_kernels::Coupling;
+use flowgmm_kernels::{Coupling, image::ImageStep};
 use semisup::Rng;
 use serde::{Deserialize, Serialize};
 
 pub use affine::Form;
+pub use image::{ConvNet, ImageMask, ImageShape};
 pub use mask::Mask;
 
-use crate::{Error, Result, tensor::Place, theta::Theta};
+use crate::{Error, Result, flow::Engine, tensor::Place, theta::Theta};
 
 /// What a bijection returns: the image and how it stretched space there.
 #[derive(Clone, Debug)]
@@ -42,6 +45,34 @@ pub struct Mapped {
     pub value: Tensor<2>,
     /// log|det df/dx| per row, `[n, 1]`.
     pub log_det: Tensor<2>,
+}
+
+/// Whose mean and variance batch normalisations use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Statistics {
+    /// Stored ones: every row is mapped by itself, whatever its neighbours. Prediction and the inverse.
+    #[default]
+    Stored,
+    /// Those of the rows at hand: training.
+    Batch,
+}
+
+/// How maps compute.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mode {
+    /// By which code.
+    pub engine: Engine,
+    /// With whose statistics.
+    pub statistics: Statistics,
+}
+
+/// The fused kernel that computes a map.
+#[derive(Clone, Copy, Debug)]
+pub enum Kernel<'a> {
+    /// A dense affine coupling.
+    Dense(&'a Coupling),
+    /// A step on images.
+    Image(&'a ImageStep),
 }
 
 /// An invertible map of rows.
@@ -55,7 +86,7 @@ pub trait Bijection: Debug + Send + Sync {
     /// x = f^-1(z).
     fn inverse(&self, z: Tensor<2>) -> Tensor<2>;
 
-    /// The trainable parameters, in a fixed order.
+    /// The parameters, in a fixed order.
     fn thetas(&self) -> Vec<&Theta> {
         Vec::new()
     }
@@ -65,11 +96,30 @@ pub trait Bijection: Debug + Send + Sync {
         Vec::new()
     }
 
+    /// Which of [`Bijection::thetas`] gradients train; statistics of batch normalisations are not among them.
+    fn trained(&self) -> Vec<bool> {
+        vec![true; self.thetas().len()]
+    }
+
+    /// What tells [`Bijection::thetas`] apart in names, where they belong to maps within this one.
+    fn labels(&self) -> Vec<String> {
+        vec![String::new(); self.thetas().len()]
+    }
+
     /// Data-dependent initialisation on a first batch; most maps need none.
     fn adapt(&mut self, _x: &Tensor<2>) {}
 
+    /// Moves stored statistics towards those of a batch, m <- (1 - momentum) m + momentum m_batch; returns f(x) with
+    /// statistics of the batch. Most maps have none.
+    fn settle(&mut self, x: Tensor<2>, _momentum: f64) -> Tensor<2> {
+        self.forward(x).value
+    }
+
+    /// Chooses how the map computes; most maps have no choice.
+    fn set_mode(&mut self, _mode: Mode) {}
+
     /// The fused kernel that computes the same map, if there is one.
-    fn kernel(&self) -> Option<&Coupling> {
+    fn kernel(&self) -> Option<Kernel<'_>> {
         None
     }
 
@@ -141,6 +191,38 @@ pub enum BijectionSpec {
         /// Distance kept from 0 and 1.
         alpha: f64,
     },
+    /// 2x2 blocks of an image's pixels to channels.
+    Squeeze {
+        /// The images before.
+        shape: ImageShape,
+    },
+    /// Linear map of an image's channels at every pixel, initialised to standardise the first batch.
+    ChannelMix {
+        /// The images.
+        shape: ImageShape,
+        /// The permutation P of channels, as for [`BijectionSpec::Permutation`].
+        order: Vec<usize>,
+    },
+    /// Affine coupling of images with a convolutional net.
+    ConvAffine {
+        /// The images.
+        shape: ImageShape,
+        /// Which part is changed.
+        mask: ImageMask,
+        /// The net.
+        net: ConvNet,
+        /// Order of scale and shift.
+        form: Form,
+    },
+    /// The first channels go through layers of their own, the others are done and come first: z = [done, f(kept)].
+    FactorOut {
+        /// The images.
+        shape: ImageShape,
+        /// Channels that go on.
+        keep: usize,
+        /// The layers they go through.
+        layers: Vec<BijectionSpec>,
+    },
 }
 
 /// No architecture asks for wider layers than this; a file that does is damaged or hostile.
@@ -174,6 +256,41 @@ impl BijectionSpec {
             Self::Logit { alpha } if !(0.0..0.5).contains(alpha) => {
                 wrong(format!("logit preprocessing needs 0 <= alpha < 0.5, got {alpha}"))
             }
+            Self::Squeeze { shape } => {
+                shape.check(dim)?;
+                if shape.height % 2 == 0 && shape.width % 2 == 0 {
+                    return Ok(());
+                }
+                wrong(format!("a squeeze halves height and width, got {} x {}", shape.height, shape.width))
+            }
+            Self::ChannelMix { shape, order } => {
+                shape.check(dim)?;
+                if permutation::is_permutation(order, shape.channels) {
+                    return Ok(());
+                }
+                wrong(format!("a permutation of {} channels names each once, got {order:?}", shape.channels))
+            }
+            Self::ConvAffine { shape, mask, net, .. } => {
+                shape.check(dim)?;
+                if !mask.is_checkerboard() && shape.channels % 2 == 1 {
+                    return wrong(format!("channels to be halved must be even, got {}", shape.channels));
+                }
+                if net.is_sensible() {
+                    return Ok(());
+                }
+                wrong(format!("no convolutional net has these sizes: {net:?}"))
+            }
+            Self::FactorOut { shape, keep, layers } => {
+                shape.check(dim)?;
+                if *keep == 0 || *keep >= shape.channels {
+                    return wrong(format!(
+                        "of {} channels between 1 and {} go on, got {keep}",
+                        shape.channels,
+                        shape.channels - 1
+                    ));
+                }
+                image::FactorOut::inner_spec(*shape, *keep, layers).validate()
+            }
             _ => Ok(()),
         }
     }
@@ -195,6 +312,16 @@ impl BijectionSpec {
             Self::ActNorm => Box::new(actnorm::ActNorm::new(dim, init, rng, place)),
             Self::Linear { order } => Box::new(linear::Linear::new(order, init, rng, place)),
             Self::Logit { alpha } => Box::new(logit::Logit::new(dim, *alpha)),
+            Self::Squeeze { shape } => Box::new(image::Squeeze::new(*shape)),
+            Self::ChannelMix { shape, order } => {
+                Box::new(image::ChannelMix::new(*shape, order, init, rng, place))
+            }
+            Self::ConvAffine { shape, mask, net, form } => {
+                Box::new(image::ConvAffine::new(*shape, *mask, *net, *form, init, rng, place))
+            }
+            Self::FactorOut { shape, keep, layers } => {
+                Box::new(image::FactorOut::new(*shape, *keep, layers, init, rng, place)?)
+            }
         })
     }
 
@@ -215,7 +342,32 @@ impl BijectionSpec {
             Self::Spline { mask, hidden, bins, .. } => net(mask, hidden, 3 * bins - 1, 0),
             Self::ActNorm => dim.checked_mul(2),
             Self::Linear { .. } => dim.checked_mul(dim)?.checked_mul(2)?.checked_add(dim),
-            Self::Permutation { .. } | Self::Logit { .. } => Some(0),
+            Self::ChannelMix { shape, .. } => {
+                let c = shape.channels;
+                c.checked_mul(c.checked_add(1)?)?.checked_mul(2)
+            }
+            Self::ConvAffine { shape, mask, net, .. } => {
+                let (inputs, changed) = mask.net_channels(shape.channels);
+                net.n_parameters(inputs, changed)
+            }
+            Self::FactorOut { shape, keep, layers } => {
+                image::FactorOut::inner_spec(*shape, *keep, layers).n_parameters()
+            }
+            Self::Permutation { .. } | Self::Logit { .. } | Self::Squeeze { .. } => Some(0),
+        }
+    }
+
+    /// Number of stored statistics of batch normalisations, or `None` if it overflows.
+    pub fn n_statistics(&self) -> Option<usize> {
+        match self {
+            Self::ConvAffine { shape, mask, net, .. } => {
+                let (inputs, _) = mask.net_channels(shape.channels);
+                net.norms(inputs).into_iter().try_fold(0usize, |sum, c| sum.checked_add(2 * c))
+            }
+            Self::FactorOut { layers, .. } => {
+                layers.iter().try_fold(0usize, |sum, layer| sum.checked_add(layer.n_statistics()?))
+            }
+            _ => Some(0),
         }
     }
 
@@ -239,6 +391,7 @@ impl BijectionSpec {
                 Self::Spline { mask, hidden: vec![6], bins: 5, bound: 3.0 },
             ]);
         }
+        specs.extend(image::examples(dim));
         specs
     }
 }

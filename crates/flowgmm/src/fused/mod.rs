@@ -7,13 +7,17 @@
 //! | file | operation |
 //! |---|---|
 //! | `chain` | a run of affine couplings: parents (x, theta_1, ..., theta_m) |
+//! | `image` | a run of steps on images: parents (x, theta_1, ..., theta_m) |
+//! | `convolution` | one convolution of images: parents (x, W) |
 //! | `gaussians` | the mixture's log-densities: parents (rows of z or of z and log_det, means, log sigmas) |
 //! | `residual` | a tower of residual blocks on images: parents (x, theta_1, ..., theta_m) |
 //! | `adam` | the optimiser's update, in place |
 
 mod adam;
 mod chain;
+mod convolution;
 mod gaussians;
+mod image;
 mod residual;
 
 use burn::{
@@ -25,8 +29,10 @@ use crate::theta::Theta;
 
 pub(crate) use adam::{adam, sum_of_squares};
 pub(crate) use chain::{MAX_COUPLINGS, cut, forward, inverse};
+pub(crate) use convolution::convolution;
 pub(crate) use flowgmm_kernels::Tail;
 pub(crate) use gaussians::log_densities;
+pub(crate) use image::{MAX_STEPS, image_forward, image_inverse};
 pub(crate) use residual::{MAX_LAYERS, Tower, residual_tower};
 
 type Plain = FloatTensor<Flex>;

@@ -198,6 +198,7 @@ fn describe(prepare: &Prepare) -> String {
     match prepare {
         Prepare::Standardise => "standardised columns".into(),
         Prepare::Scale => "columns by one scale".into(),
+        Prepare::Pixels => "pixels in [0, 1]".into(),
         Prepare::Pca { whiten, .. } => format!("principal directions, whitening {whiten}"),
         Prepare::PcaStandardised { whiten, .. } => {
             format!("principal directions of standardised columns, whitening {whiten}")

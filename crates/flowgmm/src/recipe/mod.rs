@@ -2,6 +2,7 @@
 
 mod choose;
 mod heard;
+mod images;
 mod presets;
 
 use semisup::SemiSupervised;
@@ -35,6 +36,7 @@ impl FitConfig {
                 per_class: 1,
                 trainable: Trainable::default(),
                 prior: Prior::Uniform,
+                image: None,
             },
             guides: vec![Guide::plain(Teacher::LabelSpreading { space: None, neighbours: 10, alpha: 0.99 })],
             calibration: None,
@@ -64,6 +66,7 @@ impl FitConfig {
                 },
                 noise: 0.04,
                 view_noise: 0.05,
+                views: None,
                 em: None,
             },
         }

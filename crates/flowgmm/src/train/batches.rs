@@ -63,9 +63,10 @@ impl Rows {
         Array2::from_shape_vec((self.len(), self.dim), values).expect("rows fill their shape")
     }
 
-    /// All rows as a tensor.
-    pub fn tensor(&self, place: &Place) -> Tensor<2> {
-        place.rows_f32(self.values.clone(), [self.len(), self.dim])
+    /// Some consecutive rows as a tensor.
+    pub fn stretch(&self, start: usize, count: usize, place: &Place) -> Tensor<2> {
+        let values = &self.values[start * self.dim..(start + count) * self.dim];
+        place.rows_f32(values.to_vec(), [count, self.dim])
     }
 
     fn gather(&self, rows: &[usize]) -> Vec<f32> {
@@ -131,6 +132,19 @@ pub struct TrainingRows {
     pub n_classes: usize,
 }
 
+/// What is done to the rows of a step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Noise<'a> {
+    /// Standard deviation of Gaussian noise on rows that nothing else perturbs.
+    pub(crate) sigma: f64,
+    /// Perturbs labelled rows.
+    pub(crate) labelled: Option<&'a dyn Perturbation>,
+    /// Perturbs unlabelled rows.
+    pub(crate) unlabelled: Option<&'a dyn Perturbation>,
+    /// Whether unlabelled rows have a second view.
+    pub(crate) two_views: bool,
+}
+
 /// Composes the batch of each step.
 #[derive(Debug)]
 pub(crate) struct Batches<'a> {
@@ -138,25 +152,17 @@ pub(crate) struct Batches<'a> {
     labelled: Order,
     unlabelled: Order,
     seed: u64,
-    noise: f64,
-    perturbation: Option<&'a dyn Perturbation>,
+    noise: Noise<'a>,
 }
 
 impl<'a> Batches<'a> {
-    pub(crate) fn new(
-        rows: &'a TrainingRows,
-        sizes: (usize, usize),
-        seed: u64,
-        noise: f64,
-        perturbation: Option<&'a dyn Perturbation>,
-    ) -> Self {
+    pub(crate) fn new(rows: &'a TrainingRows, sizes: (usize, usize), seed: u64, noise: Noise<'a>) -> Self {
         Self {
             labelled: Order::new(seed, Purpose::LabelledOrder, rows.labelled.len(), sizes.0),
             unlabelled: Order::new(seed, Purpose::UnlabelledOrder, rows.unlabelled.len(), sizes.1),
             rows,
             seed,
             noise,
-            perturbation,
         }
     }
 
@@ -166,7 +172,10 @@ impl<'a> Batches<'a> {
         let (dim, k) = (self.rows.labelled.dim, self.rows.n_classes);
         let chosen = self.labelled.rows(step);
         let mut x_l = self.rows.labelled.gather(&chosen);
-        jitter(&mut x_l, self.noise, rng);
+        match self.noise.labelled {
+            Some(perturbation) => perturbation.perturb_labelled(&mut x_l, dim, rng),
+            None => jitter(&mut x_l, self.noise.sigma, rng),
+        }
         let y_l = chosen.iter().map(|&row| self.rows.y[row]).collect();
         let x_l = place.rows_f32(x_l, [chosen.len(), dim]);
 
@@ -174,16 +183,17 @@ impl<'a> Batches<'a> {
             let chosen = self.unlabelled.rows(step);
             let shape = [chosen.len(), dim];
             let clean = self.rows.unlabelled.gather(&chosen);
-            let mut view = |perturbation: Option<&dyn Perturbation>| {
-                let mut x = clean.clone();
-                match perturbation {
-                    Some(perturbation) => perturbation.perturb(&mut x, dim, rng),
-                    None => jitter(&mut x, self.noise, rng),
-                }
-                place.rows_f32(x, shape)
-            };
-            let x = view(self.perturbation);
-            let other_view = self.perturbation.map(|p| view(Some(p)));
+            let mut x = clean.clone();
+            match self.noise.unlabelled {
+                Some(perturbation) => perturbation.perturb(&mut x, dim, rng),
+                None => jitter(&mut x, self.noise.sigma, rng),
+            }
+            let x = place.rows_f32(x, shape);
+            let other_view = self.noise.unlabelled.filter(|_| self.noise.two_views).map(|perturbation| {
+                let mut other = clean.clone();
+                perturbation.perturb_target(&mut other, dim, rng);
+                place.rows_f32(other, shape)
+            });
             let per_class = |values: &[f32]| {
                 let mut out = Vec::with_capacity(chosen.len() * k);
                 chosen.iter().for_each(|&row| out.extend_from_slice(&values[row * k..(row + 1) * k]));

@@ -9,6 +9,7 @@ mod batches;
 mod history;
 mod optim;
 mod schedule;
+mod views;
 
 use std::fmt::Debug;
 
@@ -21,15 +22,17 @@ pub use batches::{Rows, TrainingRows};
 pub use history::{EpochRecord, History};
 pub use optim::{Adam, AdamConfig, Average, Decay};
 pub use schedule::{Schedule, Shape};
+pub use views::ImageViews;
 
 use crate::{
     Error, Result,
+    bijection::Statistics,
     em::{self, Em},
     model::FlowGmm,
     objective::{Objective, Unlabelled, predictions, total},
     tensor::to_scalar,
 };
-use batches::{Batches, jitter};
+use batches::{Batches, Noise, jitter};
 
 /// How a run trains.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,6 +56,9 @@ pub struct TrainConfig {
     pub noise: f64,
     /// Standard deviation of the Gaussian perturbation that makes the two views of consistency.
     pub view_noise: f64,
+    /// Views of images, for labelled rows too, in place of both noises.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub views: Option<ImageViews>,
     /// Expectation-maximisation instead of plain gradient descent on the marginal.
     pub em: Option<Em>,
 }
@@ -61,6 +67,16 @@ pub struct TrainConfig {
 pub trait Perturbation: Debug + Send + Sync {
     /// Perturbs row-major values in place.
     fn perturb(&self, values: &mut [f32], dim: usize, rng: &mut Rng);
+
+    /// The same for the other view, which says what class the first should be of.
+    fn perturb_target(&self, values: &mut [f32], dim: usize, rng: &mut Rng) {
+        self.perturb(values, dim, rng);
+    }
+
+    /// The same for labelled rows, where they are perturbed at all.
+    fn perturb_labelled(&self, values: &mut [f32], dim: usize, rng: &mut Rng) {
+        self.perturb(values, dim, rng);
+    }
 }
 
 /// Additive Gaussian noise: the perturbation for tables and embeddings.
@@ -99,6 +115,11 @@ pub trait Observer {
 /// Watches nothing.
 impl Observer for () {}
 
+/// Batches over which the statistics of a finished model are averaged, and of one that is only looked at.
+const SETTLING: usize = 64;
+const GLANCE: usize = 4;
+/// Rows per pass over all labelled rows.
+const PREDICTION_BATCH: usize = 2048;
 /// Steps between two snapshots of a good state.
 const SNAPSHOT_EVERY: usize = 50;
 /// Roll-backs without a good stretch in between before training gives up.
@@ -180,15 +201,42 @@ impl<'a> Trainer<'a> {
 
     /// Trains until the configured number of steps is done.
     pub fn run(&mut self, observer: &mut dyn Observer) -> Result<()> {
-        let noise = GaussianNoise { sigma: self.config.view_noise };
-        self.run_with(&noise, observer)
+        match &self.config.views {
+            Some(views) => {
+                let labelled: Option<&dyn Perturbation> = Some(views);
+                self.run_on(Noise { labelled, ..self.noise(views) }, observer)
+            }
+            None => self.run_with(&GaussianNoise { sigma: self.config.view_noise }, observer),
+        }
     }
 
     /// The same with views made by `perturbation`.
     pub fn run_with(&mut self, perturbation: &dyn Perturbation, observer: &mut dyn Observer) -> Result<()> {
-        let views = self.config.objective.consistency.is_some().then_some(perturbation);
+        let consistent = self.config.objective.consistency.is_some();
+        let unlabelled = consistent.then_some(perturbation);
+        self.run_on(Noise { unlabelled, ..self.noise(perturbation) }, observer)
+    }
+
+    /// All unlabelled rows perturbed, labelled ones not.
+    fn noise<'p>(&self, perturbation: &'p dyn Perturbation) -> Noise<'p> {
+        Noise {
+            sigma: self.config.noise,
+            labelled: None,
+            unlabelled: Some(perturbation),
+            two_views: self.config.objective.consistency.is_some(),
+        }
+    }
+
+    fn batches<'p>(&self, noise: Noise<'p>) -> Batches<'p>
+    where
+        'a: 'p,
+    {
         let sizes = (self.config.batch_labelled, self.config.batch_unlabelled);
-        let mut batches = Batches::new(self.rows, sizes, self.seed, self.config.noise, views);
+        Batches::new(self.rows, sizes, self.seed, noise)
+    }
+
+    fn run_on(&mut self, noise: Noise, observer: &mut dyn Observer) -> Result<()> {
+        let mut batches = self.batches(noise);
         let place = self.state.model.place();
         let objective = self.objective();
         let period = self.record_period();
@@ -200,10 +248,12 @@ impl<'a> Trainer<'a> {
             }
             let batch = batches.batch(self.state.step, self.state.q.as_deref(), &place);
             let progress = self.state.step as f64 / self.config.steps as f64;
-            let tracked = self.state.model.tracked();
+            let fixed = self.state.model.clone().with_statistics(Statistics::Batch);
+            let tracked = fixed.tracked();
             // Of this step's model, not of the run's first: a resumed run must see the same.
             let prior = self.state.model.mixture().log_prior().exp();
-            let terms = objective.terms(&tracked, &self.state.model, &batch, &prior, progress);
+            let terms = objective.terms(&tracked, &fixed, &batch, &prior, progress);
+            drop(fixed);
             let loss = total(&terms);
             let value = to_scalar(&loss);
             let gradients = gradients(&tracked, &loss);
@@ -307,10 +357,40 @@ impl<'a> Trainer<'a> {
         Ok(())
     }
 
+    /// The model to keep: averaged weights if there is an average, and statistics of its own on training batches.
+    /// Those gathered on the way would belong to other weights.
+    pub fn finished(&self) -> FlowGmm {
+        self.settled(self.state.averaged(), SETTLING)
+    }
+
+    fn settled(&self, mut model: FlowGmm, count: usize) -> FlowGmm {
+        if !model.has_statistics() {
+            return model;
+        }
+        let place = model.place();
+        let views = self.config.views.as_ref().map(|views| views as &dyn Perturbation);
+        let noise = Noise { sigma: self.config.noise, labelled: views, unlabelled: views, two_views: false };
+        let mut batches = self.batches(noise);
+        for i in 0..count {
+            let batch = batches.batch(self.state.step + i, None, &place);
+            let x = match batch.unlabelled {
+                None => batch.x_l,
+                Some(rows) => Tensor::cat(vec![batch.x_l, rows.x], 0),
+            };
+            model.settle(x, 1.0 / (i + 1) as f64);
+        }
+        model
+    }
+
     fn labelled_accuracy(&self) -> f64 {
-        let x = self.rows.labelled.tensor(&self.state.model.place());
-        let predicted = predictions(&self.state.model.densities(x));
-        let right = predicted.iter().zip(&self.rows.y).filter(|(a, b)| a == b).count();
+        let model = self.settled(self.state.model.clone(), GLANCE);
+        let (place, n) = (model.place(), self.rows.labelled.len());
+        let starts = (0..n).step_by(PREDICTION_BATCH);
+        let predicted = starts.flat_map(|start| {
+            let x = self.rows.labelled.stretch(start, PREDICTION_BATCH.min(n - start), &place);
+            predictions(&model.densities(x))
+        });
+        let right = predicted.zip(&self.rows.y).filter(|(a, b)| a == *b).count();
         right as f64 / self.rows.y.len().max(1) as f64
     }
 }

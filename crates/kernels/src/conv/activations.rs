@@ -76,19 +76,27 @@ impl Activations {
     /// When `values` does not have the length of `shape`, or `shape` is empty.
     pub fn from_nchw(workspace: &Workspace, shape: Shape, values: &[f32]) -> Self {
         assert_eq!(values.len(), shape.len(), "length of {shape:?}");
+        Self::from_rows(workspace, shape, values, 0, shape.channels * shape.plane())
+    }
+
+    /// Some channels of wider images: those of image i start at `rows[i * stride + first]`.
+    ///
+    /// # Panics
+    /// When `rows` does not have `stride` numbers for every image, or `shape` is empty.
+    pub fn from_rows(workspace: &Workspace, shape: Shape, rows: &[f32], first: usize, stride: usize) -> Self {
+        assert_eq!(rows.len(), shape.n * stride, "length of {} rows of {stride}", shape.n);
         let mut to = Self::uninitialised(workspace, shape);
         let (plane, blocks) = (shape.plane(), shape.blocks());
-        to.lanes.par_chunks_mut(blocks * plane).zip(values.par_chunks(shape.channels * plane)).for_each(
-            |(image, values)| {
-                for (block, values) in image.chunks_exact_mut(plane).zip(values.chunks(16 * plane)) {
-                    let channels = values.len() / plane;
-                    if channels < 16 {
-                        block.fill(ZERO);
-                    }
-                    transpose(values, plane, channels, plane, block, 16);
+        to.lanes.par_chunks_mut(blocks * plane).zip(rows.par_chunks(stride)).for_each(|(image, row)| {
+            let values = &row[first..][..shape.channels * plane];
+            for (block, values) in image.chunks_exact_mut(plane).zip(values.chunks(16 * plane)) {
+                let channels = values.len() / plane;
+                if channels < 16 {
+                    block.fill(ZERO);
                 }
-            },
-        );
+                transpose(values, plane, channels, plane, block, 16);
+            }
+        });
         to
     }
 
