@@ -324,10 +324,10 @@ impl Bijection for Flow {
     }
 
     fn labels(&self) -> Vec<String> {
-        let own = |(i, layer): (usize, &Box<dyn Bijection>)| {
-            layer.labels().into_iter().map(move |inner| format!(".{i}{inner}"))
-        };
-        self.layers.iter().enumerate().flat_map(own).collect()
+        let layers = self.layers.iter().enumerate();
+        layers
+            .flat_map(|(i, layer)| layer.labels().into_iter().map(move |inner| format!(".{i}{inner}")))
+            .collect()
     }
 
     fn settle(&mut self, x: Tensor<2>, momentum: f64) -> Tensor<2> {

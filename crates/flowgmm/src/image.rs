@@ -127,7 +127,7 @@ impl ImageFlow {
 
     /// The flow for CPUs: two stages and as many squeezes.
     pub fn light(shape: ImageShape) -> Result<Self> {
-        if shape.height % 4 != 0 || shape.width % 4 != 0 {
+        if !shape.height.is_multiple_of(4) || !shape.width.is_multiple_of(4) {
             return Err(Error::Config(format!(
                 "height and width of images must be multiples of 4, got {} x {}; pad or crop them",
                 shape.height, shape.width

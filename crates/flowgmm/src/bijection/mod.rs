@@ -258,7 +258,7 @@ impl BijectionSpec {
             }
             Self::Squeeze { shape } => {
                 shape.check(dim)?;
-                if shape.height % 2 == 0 && shape.width % 2 == 0 {
+                if shape.height.is_multiple_of(2) && shape.width.is_multiple_of(2) {
                     return Ok(());
                 }
                 wrong(format!("a squeeze halves height and width, got {} x {}", shape.height, shape.width))

@@ -60,7 +60,7 @@ impl FitConfig {
     /// and 32. Some 2.5 TFLOP a step: for a GPU.
     pub fn paper_image(data: &SemiSupervised, shape: ImageShape) -> Result<Self> {
         check(data, shape)?;
-        if shape.height % 2 != 0 || shape.width % 2 != 0 {
+        if !shape.height.is_multiple_of(2) || !shape.width.is_multiple_of(2) {
             return Err(Error::Config(format!(
                 "height and width of images must be even, got {} x {}; pad or crop them",
                 shape.height, shape.width
