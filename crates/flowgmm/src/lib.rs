@@ -43,7 +43,7 @@ pub use fitted::{FORMAT, Model, Provenance, Scores, TextColumn};
 pub use flow::{Engine, Flow, FlowSpec};
 pub use flowgmm_kernels::instruction_set;
 pub use guides::{Guide, Teacher};
-pub use image::{ImageFlow, LightStage, bits_per_dim, fit_images};
+pub use image::{ImageFlow, LightStage, bits_per_dim, dequantised, fit_images};
 pub use means::{Means, centroids};
 pub use mixture::{Covariance, Mixture, MixtureSpec, MixtureValues, Trainable};
 pub use model::{Densities, FlowGmm, ModelSpec};
