@@ -7,6 +7,7 @@ use std::{ops::Range, sync::Arc};
 
 use burn::tensor::Tensor;
 use flowgmm_kernels::{Chain, Memory, image::ImageChain};
+use ndarray::{Array2, ArrayView2, s};
 use semisup::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +15,7 @@ use crate::{
     Error, Result,
     bijection::{Bijection, BijectionSpec, Form, Init, Kernel, Mapped, Mask, Mode, Statistics},
     fused,
-    tensor::Place,
+    tensor::{Place, to_array},
     theta::Theta,
 };
 
@@ -92,6 +93,9 @@ impl Engine {
         }
     }
 }
+
+/// Rows per pass.
+const ENCODING_BATCH: usize = 4096;
 
 /// A stretch of layers that runs as one.
 #[derive(Clone, Debug)]
@@ -212,6 +216,16 @@ impl Flow {
     /// Which engine computes the couplings.
     pub fn engine(&self) -> Engine {
         self.mode.engine
+    }
+
+    /// f(x) of many rows, so many at a time that memory does not depend on their number.
+    pub(crate) fn encode(&self, x: ArrayView2<f64>, place: &Place) -> Array2<f64> {
+        let mut z = Array2::zeros(x.dim());
+        for start in (0..x.nrows()).step_by(ENCODING_BATCH) {
+            let rows = s![start..(start + ENCODING_BATCH).min(x.nrows()), ..];
+            z.slice_mut(rows).assign(&to_array(&self.forward(place.rows(x.slice(rows))).value));
+        }
+        z
     }
 
     /// Layers `range` as a flow of their own: f_{:l} is `slice(0..l)`.

@@ -4,21 +4,6 @@
 //! which the flow's first layer takes to the logits; training replaces the half by uniform noise (dequantisation).
 //! Everything else is as for tables: the model predicts, encodes, samples and is stored in the same way, and
 //! log p(x) is the density of pixel values, so that [`bits_per_dim`] needs only it.
-//!
-//! ```no_run
-//! use flowgmm::{bijection::ImageShape, bits_per_dim, dequantised, fit_images};
-//! use semisup::{Classifier, SemiSupervised};
-//!
-//! fn digits(data: &SemiSupervised) -> flowgmm::Result<()> {
-//!     let shape = ImageShape { channels: 1, height: 28, width: 28 };
-//!     let model = fit_images(data, shape, 0)?;
-//!     let scores = model.score(dequantised(data.x(), &mut semisup::rng(1)).view());
-//!     println!("{:.2} bits per pixel", bits_per_dim(&scores.log_marginal, shape.dim()));
-//!     let classes = model.predict(data.x());
-//!     let (three_new_ones, _) = model.sample(3, Some(1), 0.7, &mut semisup::rng(0));
-//!     Ok(())
-//! }
-//! ```
 
 use ndarray::{Array2, ArrayView2};
 use rand::Rng as _;
@@ -34,6 +19,28 @@ use crate::{
 };
 
 /// Fits a model to images with the settings for CPUs, [`FitConfig::image`].
+///
+/// Columns are pixel values 0 to 255 in the order [channel, row, column]. The model is one like those of tables: it
+/// predicts, scores, encodes, samples and is stored in the same way. For progress, checkpoints, another device or other
+/// settings give a [`FitConfig::image`] of your own to [`crate::Fitter`].
+///
+/// ```no_run
+/// use flowgmm::{bijection::ImageShape, bits_per_dim, dequantised, fit_images};
+/// use semisup::{Classifier, SemiSupervised};
+///
+/// fn digits(data: &SemiSupervised) -> flowgmm::Result<()> {
+///     let shape = ImageShape { channels: 1, height: 28, width: 28 };
+///     let model = fit_images(data, shape, 0)?;
+///     let classes = model.predict(data.x());
+///     println!("the first image is a {}", data.classes()[classes[0]]);
+///     let rows = dequantised(data.x(), &mut semisup::rng(1));
+///     let scores = model.score(rows.view());
+///     println!("{:.2} bits per pixel", bits_per_dim(&scores.log_marginal, shape.dim()));
+///     let (three_new_ones, _) = model.sample(3, Some(1), 0.7, &mut semisup::rng(0));
+///     assert_eq!(three_new_ones.dim(), (3, 784));
+///     model.save("digits.flow".as_ref())
+/// }
+/// ```
 pub fn fit_images(data: &SemiSupervised, shape: ImageShape, seed: u64) -> Result<Model> {
     fit(&FitConfig::image(data, shape)?, data, seed)
 }
