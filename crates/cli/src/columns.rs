@@ -1,8 +1,12 @@
 //! What the user says about columns, and what the program found out about them.
 
-use semisup::{Frame, Kind, KindName, Schema};
+use semisup::{Frame, Kind, KindName, Labels, Schema};
 
-use crate::{exit::Result, input::warn, text};
+use crate::{
+    exit::{Failure, Result},
+    input::warn,
+    text,
+};
 
 /// What columns are, where the program would guess otherwise.
 #[derive(clap::Args)]
@@ -46,6 +50,26 @@ impl Declared {
         }
         Ok(schema)
     }
+}
+
+/// As many classes as this, each of one row, are no classes.
+const TOO_MANY: usize = 20;
+
+/// Refuses a label column that measures or names rows: every row would be a class of its own. One labelled row for each
+/// of many classes is no mistake, if other rows have none.
+pub fn check_labels(frame: &Frame, label: &str, labels: &Labels) -> Result<()> {
+    let labelled = labels.y.iter().flatten().count();
+    let measured = |class: &String| class.parse().is_ok_and(|value: f64| value.fract() != 0.0);
+    let alone = labels.classes.len() == labelled && labelled >= TOO_MANY;
+    if !alone || (labelled < frame.n() && !labels.classes.iter().any(measured)) {
+        return Ok(());
+    }
+    Err(Failure::Data(format!(
+        "{}: no two of the {labelled} values in the label column '{label}' are equal, so every row would be a class of \
+         its own. Name the column that holds the classes with --label; if '{label}' is a quantity, make ranges of it \
+         first, such as low and high",
+        frame.name()
+    )))
 }
 
 /// The columns of a table by kind, in one line.

@@ -31,7 +31,7 @@ use crate::{
 /// Arguments of `fit`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Table: CSV or TSV (also gzipped), Parquet, Arrow, NPY or NPZ. `-` reads standard input
+    /// Table: CSV, TSV or JSON lines (also gzipped), Parquet, Arrow, NPY or NPZ. `-` reads standard input
     file: PathBuf,
     /// Column that holds the label; an empty cell means unlabelled
     #[arg(long, value_name = "COLUMN")]
@@ -212,7 +212,9 @@ impl TrainingTable {
         let mut frame = args.reading.all(&args.file, &[label])?;
         let mut origins = Origins::default();
         origins.add(&frame);
-        let Labels { mut y, classes, warnings } = semisup::labels(&frame, label, &args.unlabelled_value)?;
+        let labels = semisup::labels(&frame, label, &args.unlabelled_value)?;
+        columns::check_labels(&frame, label, &labels)?;
+        let Labels { mut y, classes, warnings } = labels;
         warnings.iter().for_each(|warning| warn(&warning.message));
         let features: Vec<String> = frame.column_names().into_iter().filter(|name| name != label).collect();
         for path in &args.unlabelled {
@@ -232,7 +234,7 @@ impl TrainingTable {
         let schema = args.declared.schema(&frame, label)?;
         let encoding = Encoding::learn(&schema, &frame)?;
         let x = encoding.encode(&frame)?.x;
-        let data = SemiSupervised::new(x, y, classes, encoding.feature_names())?;
+        let data = SemiSupervised::new(x, y, classes, encoding.feature_names())?.with_steps(encoding.steps());
         Ok(Self { data, schema, encoding, texts, origins })
     }
 }
@@ -338,10 +340,12 @@ impl Outcome<'_> {
         metrics::accuracy(&self.subject.model.predict(labelled.x()), &y)
     }
 
-    /// The engine that ran: kernels are for the CPU only.
+    /// The engine that trained: kernels are for the CPU only, and have no dropout.
     fn engine(&self) -> Engine {
-        match self.subject.settings.device {
-            DeviceName::Cpu => self.subject.settings.engine,
+        let settings = self.subject.settings;
+        match settings.device {
+            DeviceName::Cpu if settings.config.train.dropout > 0.0 => Engine::Composed,
+            DeviceName::Cpu => settings.engine,
             DeviceName::Gpu(_) | DeviceName::SoftwareGpu => Engine::Composed,
         }
     }
