@@ -52,22 +52,23 @@ impl Declared {
     }
 }
 
-/// As many classes as this, each of one row, are no classes.
+/// As many classes as this, mostly of one row, are no classes.
 const TOO_MANY: usize = 20;
 
-/// Refuses a label column that measures or names rows: every row would be a class of its own. One labelled row for each
+/// Refuses a label column that measures or names rows: most rows would be a class of their own. One labelled row for each
 /// of many classes is no mistake, if other rows have none.
 pub fn check_labels(frame: &Frame, label: &str, labels: &Labels) -> Result<()> {
     let labelled = labels.y.iter().flatten().count();
     let measured = |class: &String| class.parse().is_ok_and(|value: f64| value.fract() != 0.0);
-    let alone = labels.classes.len() == labelled && labelled >= TOO_MANY;
+    let different = labels.classes.len();
+    let alone = different >= TOO_MANY && 2 * different > labelled;
     if !alone || (labelled < frame.n() && !labels.classes.iter().any(measured)) {
         return Ok(());
     }
     Err(Failure::Data(format!(
-        "{}: no two of the {labelled} values in the label column '{label}' are equal, so every row would be a class of \
-         its own. Name the column that holds the classes with --label; if '{label}' is a quantity, make ranges of it \
-         first, such as low and high",
+        "{}: the label column '{label}' has {different} different values in {labelled} labelled rows, so most rows would \
+         be a class of their own. Name the column that holds the classes with --label; if '{label}' is a quantity, make \
+         ranges of it first, such as low and high",
         frame.name()
     )))
 }

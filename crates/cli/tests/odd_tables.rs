@@ -81,11 +81,12 @@ fn labels_that_are_no_classes_are_told_from_rare_ones() {
     let bench = Bench::new();
     let own = |i: usize| format!("{i}.25,{},k{i}\n", i * i % 7);
     bench.write("t.csv", format!("a,b,y\n{}", (0..60).map(own).collect::<String>()));
-    bench.fails(FIT, 3, &["no two of the 60 values", "'y'", "--label"]);
-    let price =
-        |i: usize| format!("{i}.25,{},{}\n", i * i % 7, if i < 40 { format!("{i}.5") } else { "".into() });
+    bench.fails(FIT, 3, &["'y' has 60 different values in 60 labelled rows", "--label"]);
+    let price = |i: usize| {
+        format!("{i}.25,{},{}\n", i * i % 7, if i < 41 { format!("{}.5", i % 40) } else { "".into() })
+    };
     bench.write("t.csv", format!("a,b,y\n{}", (0..60).map(price).collect::<String>()));
-    bench.fails(FIT, 3, &["no two of the 40 values", "low and high"]);
+    bench.fails(FIT, 3, &["40 different values in 41", "low and high"]);
     // One label for each of many classes, and unlabelled rows, are few labels and no mistake.
     let one_each =
         |i: usize| format!("{},{},{}\n", i % 25, i / 25, if i < 25 { format!("k{i}") } else { "".into() });
