@@ -125,6 +125,9 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<()> {
         return output::print(&columns::table(&table.schema));
     }
     let TrainingTable { data, schema, encoding, texts, origins } = table;
+    if let Some(test) = &args.test {
+        evaluate::check_ahead(test, &args.label, data.classes(), &encoding, &texts, &args.reading)?;
+    }
     let recipe = args.preset.recipe(&data, args.seed.unwrap_or(0))?;
     let settings = gather(args, &recipe, matches)?;
     let Some(path) = args.model.as_ref().filter(|_| !args.print_config) else {
