@@ -17,6 +17,7 @@ mod actnorm;
 mod additive;
 mod affine;
 mod conditioner;
+mod dropout;
 mod linear;
 mod logit;
 mod mask;
@@ -31,6 +32,7 @@ use semisup::Rng;
 use serde::{Deserialize, Serialize};
 
 pub use affine::Form;
+pub use dropout::Dropout;
 pub use mask::Mask;
 
 use crate::{Error, Result, tensor::Place, theta::Theta};
@@ -51,6 +53,11 @@ pub trait Bijection: Debug + Send + Sync {
 
     /// z = f(x) and log|det df/dx|.
     fn forward(&self, x: Tensor<2>) -> Mapped;
+
+    /// The same for a step of training, with hidden units of the network left out; most maps have no network.
+    fn forward_dropping(&self, x: Tensor<2>, _dropout: &mut Dropout) -> Mapped {
+        self.forward(x)
+    }
 
     /// x = f^-1(z).
     fn inverse(&self, z: Tensor<2>) -> Tensor<2>;

@@ -24,9 +24,10 @@ pub use schedule::{Schedule, Shape};
 
 use crate::{
     Error, Result,
+    bijection::Dropout,
     em::{self, Em},
     model::FlowGmm,
-    objective::{Objective, Unlabelled, predictions, total},
+    objective::{Batch, Objective, Term, Unlabelled, predictions, total},
     tensor::to_scalar,
 };
 use batches::{Batches, jitter};
@@ -53,6 +54,9 @@ pub struct TrainConfig {
     pub noise: f64,
     /// Standard deviation of the Gaussian perturbation that makes the two views of consistency.
     pub view_noise: f64,
+    /// Share of the first hidden layer's units that a step leaves out in every coupling's network. Above 0, composed
+    /// operations compute the steps, whatever the engine: the kernels have no dropout.
+    pub dropout: f64,
     /// Expectation-maximisation instead of plain gradient descent on the marginal.
     pub em: Option<Em>,
 }
@@ -203,7 +207,7 @@ impl<'a> Trainer<'a> {
             let tracked = self.state.model.tracked();
             // Of this step's model, not of the run's first: a resumed run must see the same.
             let prior = self.state.model.mixture().log_prior().exp();
-            let terms = objective.terms(&tracked, &self.state.model, &batch, &prior, progress);
+            let terms = self.terms(&objective, &tracked, &batch, &prior, progress);
             let loss = total(&terms);
             let value = to_scalar(&loss);
             let gradients = gradients(&tracked, &loss);
@@ -228,6 +232,25 @@ impl<'a> Trainer<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The terms of the loss, with hidden units left out if that is wanted.
+    fn terms(
+        &self,
+        objective: &Objective,
+        tracked: &FlowGmm,
+        batch: &Batch,
+        prior: &Tensor<2>,
+        progress: f64,
+    ) -> Vec<Term> {
+        let state = &self.state;
+        if self.config.dropout == 0.0 {
+            return objective.terms(tracked, &state.model, batch, prior, progress);
+        }
+        let rng = stream(self.seed, Purpose::Dropout, state.step as u64);
+        let mut dropout = Dropout::new(self.config.dropout, rng);
+        let mut densities = |x: Tensor<2>| tracked.densities_dropping(x, &mut dropout);
+        objective.terms_by(&mut densities, &state.model, batch, prior, progress)
     }
 
     /// Steps for one pass over the unlabelled rows (the labelled ones, if there are no others).
