@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use flowgmm::Model;
+use flowgmm::{Model, TextColumn};
 use semisup::{
-    Classifier, Scores, labels_of,
+    Classifier, Encoding, Scores, labels_of,
     ndarray::{Array2, Axis},
 };
 use serde_json::json;
@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::{
     OnDevice, Threads,
     exit::Result,
-    input::{self, Coder, Guesses, Reading},
+    input::{self, Coder, Guesses, Reading, is_standard},
     output, text,
 };
 
@@ -81,6 +81,29 @@ pub fn labelled(
     }
     guesses.warn(&name);
     Ok(all)
+}
+
+/// Looks at the first rows of a file that is to be evaluated on after a long fit, so that what is wrong with it is said
+/// before. What can be read only once is left alone.
+pub fn check_ahead(
+    path: &Path,
+    label: &str,
+    classes: &[String],
+    encoding: &Encoding,
+    texts: &[TextColumn],
+    reading: &Reading,
+) -> Result<()> {
+    if path.exists() && !path.is_file() || is_standard(path) {
+        return Ok(());
+    }
+    if let Some(batch) = reading.open(path, &[label])?.next() {
+        let batch = batch?;
+        labels_of(&batch, label, classes)?;
+        if texts.is_empty() {
+            encoding.encode(&batch)?; // embedding texts would take its time
+        }
+    }
+    Ok(())
 }
 
 /// Runs the command.

@@ -32,7 +32,7 @@ use crate::{
 /// Arguments of `fit`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Table: CSV or TSV (also gzipped), Parquet, Arrow, NPY or NPZ. `-` reads standard input
+    /// Table: CSV, TSV or JSON lines (also gzipped), Parquet, Arrow, NPY or NPZ. `-` reads standard input
     pub file: PathBuf,
     /// Column that holds the label; an empty cell means unlabelled
     #[arg(long, value_name = "COLUMN")]
@@ -137,6 +137,9 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<()> {
         return rival.run(args, &table);
     }
     let TrainingTable { data, schema, encoding, texts, origins } = table;
+    if let Some(test) = &args.test {
+        evaluate::check_ahead(test, &args.label, data.classes(), &encoding, &texts, &args.reading)?;
+    }
     let recipe = args.preset.recipe(&data, args.seed.unwrap_or(0))?;
     let settings = gather(args, &recipe, matches)?;
     let Some(path) = args.model.as_ref().filter(|_| !args.print_config) else {
@@ -227,7 +230,9 @@ impl TrainingTable {
         let mut frame = args.reading.all(&args.file, &[label])?;
         let mut origins = Origins::default();
         origins.add(&frame);
-        let Labels { mut y, classes, warnings } = semisup::labels(&frame, label, &args.unlabelled_value)?;
+        let labels = semisup::labels(&frame, label, &args.unlabelled_value)?;
+        columns::check_labels(&frame, label, &labels)?;
+        let Labels { mut y, classes, warnings } = labels;
         warnings.iter().for_each(|warning| warn(&warning.message));
         let features: Vec<String> = frame.column_names().into_iter().filter(|name| name != label).collect();
         for path in &args.unlabelled {
@@ -247,7 +252,7 @@ impl TrainingTable {
         let schema = args.declared.schema(&frame, label)?;
         let encoding = Encoding::learn(&schema, &frame)?;
         let x = encoding.encode(&frame)?.x;
-        let data = SemiSupervised::new(x, y, classes, encoding.feature_names())?;
+        let data = SemiSupervised::new(x, y, classes, encoding.feature_names())?.with_steps(encoding.steps());
         Ok(Self { data, schema, encoding, texts, origins })
     }
 }
@@ -353,10 +358,12 @@ impl Outcome<'_> {
         metrics::accuracy(&self.subject.model.predict(labelled.x()), &y)
     }
 
-    /// The engine that ran: kernels are for the CPU only.
+    /// The engine that trained: kernels are for the CPU only, and have no dropout.
     fn engine(&self) -> Engine {
-        match self.subject.settings.device {
-            DeviceName::Cpu => self.subject.settings.engine,
+        let settings = self.subject.settings;
+        match settings.device {
+            DeviceName::Cpu if settings.config.train.dropout > 0.0 => Engine::Composed,
+            DeviceName::Cpu => settings.engine,
             DeviceName::Gpu(_) | DeviceName::SoftwareGpu => Engine::Composed,
         }
     }

@@ -403,6 +403,9 @@ fn data_hash(data: &SemiSupervised) -> String {
     for value in data.x() {
         hasher.update(&value.to_le_bytes());
     }
+    for step in data.steps().iter().flatten() {
+        hasher.update(&step.to_le_bytes());
+    }
     for y in data.y() {
         hasher.update(&y.map_or(u64::MAX, |k| k as u64).to_le_bytes());
     }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Error, Result,
-    bijection::{Bijection, BijectionSpec, Form, Init, Kernel, Mapped, Mask, Mode, Statistics},
+    bijection::{Bijection, BijectionSpec, Dropout, Form, Init, Kernel, Mapped, Mask, Mode, Statistics},
     fused,
     tensor::{Place, to_array},
     theta::Theta,
@@ -226,6 +226,17 @@ impl Flow {
             z.slice_mut(rows).assign(&to_array(&self.forward(place.rows(x.slice(rows))).value));
         }
         z
+    }
+
+    /// The flow as a step of training sees it, with hidden units left out: by composed operations, whatever the engine.
+    pub(crate) fn image_dropping(&self, x: Tensor<2>, dropout: &mut Dropout) -> Mapped {
+        let (mut value, mut total) = (x, None);
+        for layer in &self.layers {
+            let mapped = layer.forward_dropping(value, dropout);
+            value = mapped.value;
+            total = Some(total.map_or(mapped.log_det.clone(), |sum: Tensor<2>| sum + mapped.log_det));
+        }
+        Mapped { value, log_det: total.expect("a flow has at least one layer") }
     }
 
     /// Layers `range` as a flow of their own: f_{:l} is `slice(0..l)`.

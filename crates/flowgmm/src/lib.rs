@@ -11,6 +11,7 @@ mod certificate;
 mod checkpoint;
 mod config;
 mod container;
+mod dequantise;
 mod device;
 mod em;
 mod error;
@@ -34,7 +35,9 @@ pub mod train;
 pub use bijection::Bijection;
 pub use certificate::{Certificate, certify, jacobian, log_abs_det};
 pub use checkpoint::{Checkpoints, Resume};
-pub use config::{Architecture, Calibration, Columns, CouplingKind, FitConfig, MultiStart, Prepare, Prior};
+pub use config::{
+    Architecture, Calibration, Columns, CouplingKind, Dequantise, FitConfig, MultiStart, Prepare, Prior,
+};
 pub use device::DeviceName;
 pub use em::{Em, MixtureStep, estimate};
 pub use error::{Error, Result};

@@ -27,10 +27,10 @@ pub use views::ImageViews;
 
 use crate::{
     Error, Result,
-    bijection::Statistics,
+    bijection::{Dropout, Statistics},
     em::{self, Em},
     model::FlowGmm,
-    objective::{Objective, Unlabelled, total},
+    objective::{Batch, Objective, Term, Unlabelled, total},
     tensor::to_scalar,
 };
 use batches::{Batches, Noise, jitter};
@@ -60,6 +60,9 @@ pub struct TrainConfig {
     /// Views of images, for labelled rows too, in place of both noises.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub views: Option<ImageViews>,
+    /// Share of the first hidden layer's units that a step leaves out in every coupling's network. Above 0, composed
+    /// operations compute the steps, whatever the engine: the kernels have no dropout.
+    pub dropout: f64,
     /// Expectation-maximisation instead of plain gradient descent on the marginal.
     pub em: Option<Em>,
 }
@@ -248,7 +251,7 @@ impl<'a> Trainer<'a> {
             let tracked = fixed.tracked();
             // Of this step's model, not of the run's first: a resumed run must see the same.
             let prior = self.state.model.mixture().log_prior().exp();
-            let terms = objective.terms(&tracked, &fixed, &batch, &prior, progress);
+            let terms = self.terms(&objective, &tracked, &fixed, &batch, &prior, progress);
             drop(fixed);
             let loss = total(&terms);
             let value = to_scalar(&loss);
@@ -274,6 +277,25 @@ impl<'a> Trainer<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The terms of the loss, with hidden units left out if that is wanted.
+    fn terms(
+        &self,
+        objective: &Objective,
+        tracked: &FlowGmm,
+        fixed: &FlowGmm,
+        batch: &Batch,
+        prior: &Tensor<2>,
+        progress: f64,
+    ) -> Vec<Term> {
+        if self.config.dropout == 0.0 {
+            return objective.terms(tracked, fixed, batch, prior, progress);
+        }
+        let rng = stream(self.seed, Purpose::Dropout, self.state.step as u64);
+        let mut dropout = Dropout::new(self.config.dropout, rng);
+        let mut densities = |x: Tensor<2>| tracked.densities_dropping(x, &mut dropout);
+        objective.terms_by(&mut densities, fixed, batch, prior, progress)
     }
 
     /// Steps for one pass over the unlabelled rows (the labelled ones, if there are no others).
