@@ -114,7 +114,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let right = accuracy(&predicted, &truth);
     let bits = bits_per_dim(&model.score(noisy.view()).log_marginal, shape.dim());
     let result = json!({
-        "command": std::env::args().skip(1).collect::<Vec<_>>().join(" "),
+        "command": command(),
         "version": env!("CARGO_PKG_VERSION"),
         "data": arguments.data,
         "labels": shown.len(),
@@ -137,6 +137,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "config": config,
     });
     report(&arguments, &model, &result)
+}
+
+/// The arguments, but for those that say where files are.
+fn command() -> String {
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    for place in ["--out", "--model", "--evaluate"] {
+        if let Some(at) = arguments.iter().position(|argument| argument == place) {
+            arguments.drain(at..(at + 2).min(arguments.len()));
+        }
+    }
+    arguments.join(" ")
 }
 
 /// Prints and stores what was found.

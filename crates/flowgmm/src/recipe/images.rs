@@ -27,7 +27,7 @@ impl FitConfig {
         config.architecture.coupling = CouplingKind::Affine { form: Form::ScaleThenShift };
         config.architecture.init = Init::Identity;
         config.architecture.means = Means::Random { r: 0.3 };
-        config.train.steps = 10_000;
+        config.train.steps = 9_000;
         config.train.batch_labelled = 48;
         config.train.batch_unlabelled = 96;
         config.train.schedule = Schedule { peak: 2e-3, warm_up: 0.02, shape: Shape::Cosine { floor: 0.01 } };
