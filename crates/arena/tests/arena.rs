@@ -12,19 +12,7 @@ use flowgmm_arena::{
 use flowgmm_rivals::AnyModel;
 use semisup::{Learner, NearestNeighbours, RowLength, SemiSupervised, Toy, rng};
 
-const PLAN: &str = r#"
-    title = "Toys"
-    learners = ["knn", "gaussian-mixture", "label-spreading"]
-    draws = { first = 7, count = 3 }
-    [[dataset]]
-    name = "moons"
-    file = "moons"
-    labels = [2, 5]
-    [[dataset]]
-    name = "pinwheel"
-    file = "pinwheel"
-    labels = 3
-"#;
+const PLAN: &str = include_str!("data/toys.toml");
 
 /// A loader of toys that counts how often it was asked; nothing else is there.
 fn toys(dataset: &Dataset) -> Result<Option<Loaded>, AnyError> {

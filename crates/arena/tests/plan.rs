@@ -4,19 +4,7 @@ use std::path::Path;
 
 use flowgmm_arena::{Plan, Registry};
 
-const PLAN: &str = r#"
-    title = "Toys"
-    learners = ["knn", "gaussian-mixture", "label-spreading"]
-    draws = { first = 7, count = 3 }
-    [[dataset]]
-    name = "moons"
-    file = "moons"
-    labels = [2, 5]
-    [[dataset]]
-    name = "pinwheel"
-    file = "pinwheel"
-    labels = 3
-"#;
+const PLAN: &str = include_str!("data/toys.toml");
 
 #[test]
 fn plans_with_mistakes_say_which() {

@@ -6,19 +6,18 @@ use std::{
     sync::atomic::AtomicBool,
 };
 
-use flowgmm::{Model, Recipe};
 use flowgmm_arena::{
     AnyError, Dataset, Failed, LabelSource, Loaded, Options, Outcome, Plan, Progress, Record, Registry,
     Summary, accuracy_table, read_records, run as run_plan, update_file, write_outputs,
 };
 use flowgmm_datasets::LabelSplits;
 use flowgmm_tables::{Header, open};
-use semisup::{Encoding, Labelled, Learner, Schema, SemiSupervised, labels};
+use semisup::{Encoding, Labelled, Schema, labels};
 
 use crate::{
     Threads,
     exit::{Failure, Result},
-    interrupt, output, text,
+    interrupt, learners, output, text,
 };
 
 /// Arguments of `bench`.
@@ -55,7 +54,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<()> {
     args.threads.configure()?;
     interrupt::listen()?;
-    let registry = registry();
+    let registry = learners::registry();
     let plan = Plan::read(&args.plan).and_then(|plan| plan.only(&args.only)).map_err(failure)?;
     plan.check(&registry).map_err(failure)?;
     let name = args.plan.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -115,49 +114,6 @@ fn line(record: &Record) -> String {
     };
     let cell = &record.cell;
     format!("{} draw {} {}: {outcome} in {:.1} s", cell.dataset, cell.draw, cell.learner, record.seconds())
-}
-
-/// All learners: the rivals, and FlowGMM as `fit` runs it without settings.
-fn registry() -> Registry {
-    let mut registry = Registry::rivals();
-    registry.register("flowgmm", Automatic { recipe: RECIPE, sees: Sees::AllRows });
-    registry.register("flowgmm-labelled", Automatic { recipe: RECIPE, sees: Sees::LabelledRows });
-    registry
-}
-
-/// A number for the automatic recipe: results of another one are not results of this one.
-const RECIPE: u32 = 3;
-
-/// FlowGMM as `fit` runs it.
-#[derive(Debug)]
-struct Automatic {
-    #[expect(dead_code, reason = "part of the settings that are recorded with each result")]
-    recipe: u32,
-    sees: Sees,
-}
-
-#[derive(Debug, PartialEq)]
-enum Sees {
-    AllRows,
-    LabelledRows,
-}
-
-impl Learner for Automatic {
-    type Model = Model;
-    type Error = flowgmm::Error;
-
-    fn name(&self) -> String {
-        match self.sees {
-            Sees::AllRows => "FlowGMM".into(),
-            Sees::LabelledRows => "FlowGMM, labelled only".into(),
-        }
-    }
-
-    fn fit(&self, data: &SemiSupervised, seed: u64) -> flowgmm::Result<Model> {
-        let own = (self.sees == Sees::LabelledRows).then(|| data.labelled_only());
-        let data = own.as_ref().unwrap_or(data);
-        flowgmm::fit(&Recipe::choose(data, seed)?.config, data, seed)
-    }
 }
 
 /// A dataset's rows: the last column is the label. Options: `header` (present or absent), and `suffix_train` and

@@ -24,6 +24,7 @@ use crate::{
     inspect, interrupt,
     output::{self, check_writable},
     progress::{Display, FitProgress},
+    rival::Rival,
     settings::{Given, Settings},
     text,
 };
@@ -32,10 +33,10 @@ use crate::{
 #[derive(clap::Args)]
 pub struct Args {
     /// Table: CSV or TSV (also gzipped), Parquet, Arrow, NPY or NPZ. `-` reads standard input
-    file: PathBuf,
+    pub file: PathBuf,
     /// Column that holds the label; an empty cell means unlabelled
     #[arg(long, value_name = "COLUMN")]
-    label: String,
+    pub label: String,
     /// Value of the label column that means unlabelled, besides an empty cell
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     unlabelled_value: Vec<String>,
@@ -44,14 +45,14 @@ pub struct Args {
     unlabelled: Vec<PathBuf>,
     /// Table with labels to evaluate the model on at the end; it is used for nothing else
     #[arg(long, value_name = "FILE")]
-    test: Option<PathBuf>,
+    pub test: Option<PathBuf>,
     #[command(flatten)]
-    reading: Reading,
+    pub reading: Reading,
     #[command(flatten)]
     declared: Declared,
     /// Column of running text, to be embedded by --encoder
     #[arg(long, value_name = "COLUMN")]
-    text: Vec<String>,
+    pub text: Vec<String>,
     /// Where settings come from
     #[arg(long, value_name = "NAME", default_value = "auto", env = "FLOWGMM_PRESET")]
     preset: Preset,
@@ -59,15 +60,22 @@ pub struct Args {
     #[arg(long)]
     print_schema: bool,
     /// Model file to write
-    #[arg(long, value_name = "OUT", required_unless_present_any = ["print_config", "print_schema"])]
+    #[arg(long, value_name = "OUT", required_unless_present_any = ["print_config", "print_schema", "learner"])]
     model: Option<PathBuf>,
+    /// Another learner in FlowGMM's place, to compare with: any that `bench` knows. It leaves no model file
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["model", "report", "config", "preset", "steps", "engine",
+        "device", "checkpoint", "print_config", "print_schema"])]
+    learner: Option<String>,
+    /// With --learner: class and probabilities of every row of the table, those with a label too, in its order
+    #[arg(long, value_name = "OUT", requires = "learner")]
+    pub predictions: Option<PathBuf>,
     /// HTML report to write: what the data look like, what was chosen, how far to trust the model, and whether the
     /// unlabelled rows help; measuring that takes about as long again as the fit
     #[arg(long, value_name = "FILE", conflicts_with_all = ["print_config", "print_schema"])]
     report: Option<PathBuf>,
     /// Seed of all randomness [default: 0]
     #[arg(long, value_name = "N", env = "FLOWGMM_SEED")]
-    seed: Option<u64>,
+    pub seed: Option<u64>,
     #[command(flatten)]
     threads: Threads,
     #[command(flatten)]
@@ -95,10 +103,10 @@ pub struct Args {
     checkpoint_every: Duration,
     /// One JSON object instead of text
     #[arg(long)]
-    json: bool,
+    pub json: bool,
     /// No progress on stderr
     #[arg(long)]
-    quiet: bool,
+    pub quiet: bool,
 }
 
 /// Which code computes couplings.
@@ -118,11 +126,15 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<()> {
         check_writable(model)?;
     }
     check_report(args)?;
+    let rival = args.learner.as_deref().map(|name| Rival::find(name, args)).transpose()?;
     configure_threads(args.threads.among(args.config.as_deref()))?;
     interrupt::listen()?;
     let table = TrainingTable::read(args)?;
     if args.print_schema {
         return output::print(&columns::table(&table.schema));
+    }
+    if let Some(rival) = rival {
+        return rival.run(args, &table);
     }
     let TrainingTable { data, schema, encoding, texts, origins } = table;
     let recipe = args.preset.recipe(&data, args.seed.unwrap_or(0))?;
@@ -198,10 +210,13 @@ impl Preset {
 }
 
 /// The training rows as numbers, and how they became so.
-struct TrainingTable {
-    data: SemiSupervised,
-    schema: Schema,
-    encoding: Encoding,
+pub struct TrainingTable {
+    /// Rows and labels.
+    pub data: SemiSupervised,
+    /// What the columns are.
+    pub schema: Schema,
+    /// How they become numbers.
+    pub encoding: Encoding,
     texts: Vec<TextColumn>,
     origins: Origins,
 }
@@ -422,9 +437,7 @@ impl Outcome<'_> {
             facts.push(("round trip", text::certificate(certificate)));
         }
         if let Some(test) = &self.test {
-            let (n, accuracy, nll) = (test.n, text::percent(test.accuracy), test.nll);
-            facts
-                .push(("test", format!("accuracy {accuracy}, negative log-likelihood {nll:.3} on {n} rows")));
+            facts.push(("test", text::tested(test)));
         }
         facts.push(("time", format!("{:.1} s", self.subject.seconds.as_secs_f64())));
         facts.push(("model", self.subject.model_path.display().to_string()));

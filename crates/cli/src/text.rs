@@ -64,3 +64,9 @@ pub fn list(names: &[String]) -> String {
         more => format!("{shown} and {more} more"),
     }
 }
+
+/// Scores on a test file, in one line.
+pub fn tested(scores: &semisup::Scores) -> String {
+    let (n, accuracy, nll) = (scores.n, percent(scores.accuracy), scores.nll);
+    format!("accuracy {accuracy}, negative log-likelihood {nll:.3} on {n} rows")
+}

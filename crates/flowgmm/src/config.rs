@@ -125,14 +125,22 @@ pub struct MultiStart {
     pub folds: usize,
 }
 
-/// Calibration by cross-validation: short runs without a fold of the labels say how sure a model may be.
+/// How sure a model may be: the temperature its posterior is divided by, never below 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Calibration {
-    /// Folds of the labelled rows.
-    pub folds: usize,
-    /// Length of a short run as a fraction of the full one.
-    pub fraction: f64,
+#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+pub enum Calibration {
+    /// Short runs without a fold of the labels: the temperature under which they give its labels most probability.
+    Folds {
+        /// Folds of the labelled rows.
+        folds: usize,
+        /// Length of a short run as a fraction of the full one.
+        fraction: f64,
+    },
+    /// The temperature at which the model is as sure of unlabelled rows, on average, as it is expected to be right.
+    Expected {
+        /// Share of rows expected to be right.
+        accuracy: f64,
+    },
 }
 
 /// Everything that decides a fit, but the data and the seed.
@@ -264,9 +272,23 @@ impl FitConfig {
         rules.push(("multi_start.starts", (1..=1000).contains(&starts), "between 1 and 1000"));
         rules.push(("multi_start.fraction", positive(fraction) && fraction <= 1.0, "above 0, at most 1"));
         rules.push(("multi_start.folds", starts == 1 || folds >= 2, "at least 2"));
-        if let Some(Calibration { folds, fraction }) = self.calibration {
-            rules.push(("calibration.folds", folds >= 2, "at least 2"));
-            rules.push(("calibration.fraction", positive(fraction) && fraction <= 1.0, "above 0, at most 1"));
+        match self.calibration {
+            None => {}
+            Some(Calibration::Folds { folds, fraction }) => {
+                rules.push(("calibration.folds", folds >= 2, "at least 2"));
+                rules.push((
+                    "calibration.fraction",
+                    positive(fraction) && fraction <= 1.0,
+                    "above 0, at most 1",
+                ));
+            }
+            Some(Calibration::Expected { accuracy }) => {
+                rules.push((
+                    "calibration.accuracy",
+                    positive(accuracy) && accuracy <= 1.0,
+                    "above 0, at most 1",
+                ));
+            }
         }
         match rules.into_iter().find(|(_, holds, _)| !holds) {
             None => Ok(()),

@@ -173,7 +173,14 @@ impl<'a> Fitter<'a> {
         if let Some(checkpoints) = &self.checkpoints {
             checkpoints.write(&progress, &state)?;
         }
-        let temperature = self.calibrate(&problem, observer)?;
+        let temperature = match self.config.calibration {
+            // The posterior that was trained is the tempered one.
+            None => self.config.train.objective.temperature.max(1.0),
+            Some(Calibration::Folds { folds, fraction }) => {
+                self.calibrate(&problem, folds, fraction, observer)?
+            }
+            Some(Calibration::Expected { accuracy }) => problem.temperature_for(&gmm, accuracy),
+        };
         let mut model = Model {
             gmm,
             preprocess: problem.preprocess,
@@ -247,13 +254,18 @@ impl<'a> Fitter<'a> {
     }
 
     /// The temperature at which short runs without a fold give that fold's labels the most probability.
-    fn calibrate(&mut self, problem: &Prepared, observer: &mut dyn FitObserver) -> Result<f64> {
+    fn calibrate(
+        &mut self,
+        problem: &Prepared,
+        folds: usize,
+        fraction: f64,
+        observer: &mut dyn FitObserver,
+    ) -> Result<f64> {
         let y = problem.y_labelled();
         let fewest = self.data.class_counts().into_iter().min().unwrap_or(0);
-        let Some(Calibration { folds, fraction }) = self.config.calibration.filter(|_| fewest >= 2) else {
-            // The posterior that was trained is the tempered one.
+        if fewest < 2 {
             return Ok(self.config.train.objective.temperature.max(1.0));
-        };
+        }
         let mut short = self.config.train.clone();
         short.steps = ((short.steps as f64 * fraction) as usize).max(1);
         let folds =

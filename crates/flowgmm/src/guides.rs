@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView2, Axis};
 use semisup::{
     Preprocess,
     graph::{EdgeWeight, Graph, spread},
@@ -62,6 +62,10 @@ impl Guide {
     }
 }
 
+/// Rows without a label that self-training learns from, at most: it has only K (dim + 1) numbers to learn, and is asked
+/// again for every fold.
+const LINE_ROWS: usize = 3000;
+
 /// A teacher with all it needs to be asked again with other labels.
 #[derive(Clone, Debug)]
 pub(crate) enum Ready {
@@ -93,7 +97,15 @@ impl Ready {
         match self {
             Self::Graph { graph, alpha } => spread(graph.clone(), y, n_classes, *alpha),
             Self::Lines { columns, c, threshold } => {
-                self_training(columns.view(), y, n_classes, *c, *threshold).1
+                let unlabelled: Vec<usize> = (0..y.len()).filter(|&row| y[row].is_none()).collect();
+                let count = unlabelled.len().min(LINE_ROWS);
+                // Evenly spread, so that no order of the rows matters.
+                let spread = (0..count).map(|i| unlabelled[i * unlabelled.len() / count]);
+                let rows: Vec<usize> = (0..y.len()).filter(|&row| y[row].is_some()).chain(spread).collect();
+                let known: Vec<Option<usize>> = rows.iter().map(|&row| y[row]).collect();
+                let x = columns.select(Axis(0), &rows);
+                let (model, _) = self_training(x.view(), &known, n_classes, *c, *threshold);
+                model.log_probs(columns.view()).exp()
             }
         }
     }

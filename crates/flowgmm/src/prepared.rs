@@ -11,6 +11,9 @@ use crate::{
     train::{Rows, TrainState, TrainingRows},
 };
 
+/// Unlabelled rows that tell how sure a model is, at most.
+const CONFIDENCE_ROWS: usize = 4096;
+
 /// The problem in the flow's space.
 pub(crate) struct Prepared {
     pub(crate) preprocess: Preprocess,
@@ -109,6 +112,35 @@ impl Prepared {
     pub(crate) fn joint_of(&self, gmm: &FlowGmm, held: &[usize]) -> Array2<f64> {
         let held: Vec<usize> = held.iter().map(|&at| self.labelled[at]).collect();
         gmm.log_joint(self.x.select(Axis(0), &held).view())
+    }
+
+    /// The temperature, at least 1, at which the mean probability of the predicted class of unlabelled rows is
+    /// `accuracy`.
+    pub(crate) fn temperature_for(&self, gmm: &FlowGmm, accuracy: f64) -> f64 {
+        if self.unlabelled.is_empty() {
+            return 1.0;
+        }
+        let count = self.unlabelled.len().min(CONFIDENCE_ROWS);
+        let rows: Vec<usize> =
+            (0..count).map(|i| self.unlabelled[i * self.unlabelled.len() / count]).collect();
+        let joint = gmm.log_joint(self.x.select(Axis(0), &rows).view());
+        let confidence = |temperature: f64| {
+            let log_probs = semisup::metrics::log_softmax((&joint / temperature).view());
+            let top =
+                log_probs.rows().into_iter().map(|row| row.fold(f64::NEG_INFINITY, |a, &b| a.max(b)).exp());
+            top.sum::<f64>() / count as f64
+        };
+        // Confidence falls as the temperature rises.
+        let (mut low, mut high) = (0.0f64, 1e3f64.ln());
+        for _ in 0..40 {
+            let middle = 0.5 * (low + high);
+            if confidence(middle.exp()) > accuracy {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        high.exp()
     }
 
     /// Mean log p(y | x) of held-out labelled rows plus mean log p(x) per dimension of unlabelled rows.

@@ -5,7 +5,7 @@ use std::io;
 
 pub(crate) mod wording;
 
-use wording::{closest, count, list, present};
+use wording::{closest, count, list, present, visible};
 
 /// An error of this crate. Lines and columns count from 1, the header being line 1.
 #[derive(thiserror::Error, Debug)]
@@ -44,22 +44,6 @@ pub enum Error {
         name: String,
         /// The line.
         line: u64,
-    },
-
-    /// A row with too few or too many cells.
-    #[error(
-        "{name}, line {line}: found {found} columns, expected {expected} as in the header. Look for a missing or \
-         extra comma, or a quote that is not closed"
-    )]
-    RaggedRow {
-        /// The file.
-        name: String,
-        /// The line where the row starts.
-        line: u64,
-        /// Cells in the row.
-        found: usize,
-        /// Cells in the header.
-        expected: usize,
     },
 
     /// Two columns of the same name.
@@ -116,20 +100,6 @@ pub enum Error {
         column: String,
         /// The offending text.
         cell: String,
-    },
-
-    /// An empty cell where a number belongs.
-    #[error(
-        "{name}, line {line}, column '{column}': the cell is empty. Only the label may be missing: fill in the \
-         value, or remove the row or the column"
-    )]
-    MissingCell {
-        /// The file.
-        name: String,
-        /// The line.
-        line: u64,
-        /// The column.
-        column: String,
     },
 
     /// The label column is not in the header.
@@ -368,11 +338,11 @@ impl Error {
     }
 
     pub(crate) fn no_label_column(name: &str, label: &str, columns: &[String]) -> Self {
-        Error::NoLabelColumn { name: name.into(), label: label.into(), hint: nearest(label, columns) }
+        Error::NoLabelColumn { name: name.into(), label: visible(label), hint: nearest(label, columns) }
     }
 
     pub(crate) fn unknown_column(name: &str, column: &str, columns: &[String]) -> Self {
-        Error::UnknownColumn { name: name.into(), column: column.into(), hint: nearest(column, columns) }
+        Error::UnknownColumn { name: name.into(), column: visible(column), hint: nearest(column, columns) }
     }
 
     pub(crate) fn missing_columns(name: &str, missing: Vec<String>, columns: &[String]) -> Self {
@@ -383,7 +353,7 @@ impl Error {
 /// The likely slip of the hand, and the columns there are.
 fn nearest(wanted: &str, columns: &[String]) -> String {
     match closest(wanted, columns) {
-        Some(column) => format!("Did you mean '{column}'? {}", present(columns)),
+        Some(column) => format!("Did you mean '{}'? {}", visible(column), present(columns)),
         None => present(columns),
     }
 }

@@ -1,8 +1,8 @@
-//! The problem of semi-supervised classification, without any model: what the data are, how they are read,
-//! split, preprocessed and scored, and what a learner has to offer.
+//! The problem of semi-supervised classification, without any model: what the data are, how they are
+//! encoded, split, preprocessed and scored, and what a learner has to offer.
 //!
 //! ```text
-//! bytes -read_table-> Table -schema-> SemiSupervised { x [n, dim], y: Option<class> per row }
+//! Frame -Schema-> Encoding -> SemiSupervised { x [n, dim], y: Option<class> per row }
 //!       -Preprocess-> x' -Learner::fit-> Classifier -log_probs [n, n_classes]-> Scores
 //! ```
 //!
@@ -35,12 +35,9 @@ pub mod metrics;
 mod mixture;
 mod nearest;
 mod preprocess;
-mod records;
 pub mod schema;
 pub mod split;
 mod spreading;
-mod stream;
-mod table;
 mod toy;
 mod two_sample;
 
@@ -60,8 +57,6 @@ pub use nearest::{NearestNeighbours, NearestNeighboursModel, RowLength};
 pub use preprocess::{Monotone, Preprocess, normal_quantile, shape};
 pub use schema::{Kind, KindName, Labels, Schema, labels, labels_of};
 pub use spreading::{LabelSpreading, RBF_ROWS, SpreadKernel, SpreadModel};
-pub use stream::{RowBatches, stream_features};
-pub use table::{Table, read_table, read_table_path};
 pub use toy::Toy;
 pub use two_sample::{Judge, TwoSample, two_sample};
 

@@ -9,7 +9,8 @@ use crate::{Error, Result};
 pub enum InputFormat {
     /// Text with one row per line. Without a delimiter, the one is taken that the text shows: the first of comma,
     /// tab and semicolon that splits the first row and up to 20 rows below it into the same number of cells, two
-    /// or more; if none does, the one that splits the first row most; if none splits it, the comma.
+    /// or more, preferably one under which quotes enclose whole cells; if none does, the one that splits the first
+    /// row most; if none splits it, the comma.
     Delimited(Option<Delimiter>),
     /// Apache Parquet. From a stream it is held in memory as it is, at most 2 GiB.
     Parquet,

@@ -20,9 +20,28 @@ pub(crate) enum Extent {
 /// The delimiter of a text by its first bytes; the rule is that of [`crate::InputFormat::Delimited`].
 pub(crate) fn delimiter(head: &[u8], extent: Extent) -> Delimiter {
     let widths = Delimiter::ALL.map(|delimiter| (delimiter, widths(head, extent, delimiter)));
-    let steady = widths.iter().find(|(_, w)| w.first() >= Some(&2) && w.iter().all(|n| n == &w[0]));
+    let steady = || widths.iter().filter(|(_, w)| w.first() >= Some(&2) && w.iter().all(|n| n == &w[0]));
+    let clean = steady().find(|(delimiter, _)| quotes_enclose_cells(head, delimiter.byte()));
     let widest = widths.iter().rev().max_by_key(|(_, w)| w.first()); // the first of equals, seen from the back
-    steady.or(widest).map_or(Delimiter::Comma, |(delimiter, _)| *delimiter)
+    clean.or(steady().next()).or(widest).map_or(Delimiter::Comma, |(delimiter, _)| *delimiter)
+}
+
+/// Whether every quote opens a cell, closes one, or is doubled within one.
+fn quotes_enclose_cells(head: &[u8], delimiter: u8) -> bool {
+    let ends_cell = |byte: Option<&u8>| byte.is_none_or(|b| *b == delimiter || matches!(b, b'\n' | b'\r'));
+    let (mut inside, mut at) = (false, 0);
+    while at < head.len() {
+        let before = at.checked_sub(1).map(|at| &head[at]);
+        match (head[at] == b'"', inside, head.get(at + 1)) {
+            (false, ..) => {}
+            (true, false, _) if ends_cell(before) => inside = true,
+            (true, true, Some(b'"')) => at += 1,
+            (true, true, next) if ends_cell(next) => inside = false,
+            _ => return false,
+        }
+        at += 1;
+    }
+    true
 }
 
 /// Cells of each of the first rows.
@@ -74,6 +93,8 @@ mod tests {
         assert_eq!(sniff("text\tlabel\nwell, yes\tx\nno; never\ty\n"), Delimiter::Tab);
         assert_eq!(sniff("id\tname, first\tn\n1\ta, b, c\t2\n"), Delimiter::Tab);
         assert_eq!(sniff("a,b\n\"x;y\",2\n"), Delimiter::Comma);
+        assert_eq!(sniff("a\t\"p, \"\"q\"\"\"\nx,\t1\n"), Delimiter::Tab, "commas would cut a quoted cell");
+        assert_eq!(sniff("a,b\n5\" pipe,2\n"), Delimiter::Comma, "a stray quote is no reason against commas");
         assert_eq!(sniff("a,b\n1;2,3;4;5\n"), Delimiter::Comma);
         assert_eq!(
             sniff("a,b,y\n1,2\n"),

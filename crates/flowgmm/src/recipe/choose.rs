@@ -11,10 +11,10 @@ use ndarray::ArrayView2;
 use semisup::SemiSupervised;
 use serde::{Deserialize, Serialize};
 
-use super::heard::{Heard, Sample, weighed};
+use super::heard::{Heard, Sample, Together, weighed};
 use crate::{
     Result,
-    config::{Columns, FitConfig, Prepare},
+    config::{Calibration, Columns, FitConfig, Prepare},
     guides::{Guide, Teacher},
 };
 
@@ -24,8 +24,9 @@ const ALPHA: f64 = 0.99;
 /// Columns from which their relative scales may be taken to mean something. With fewer, nothing that is chosen depends
 /// on the units they are in.
 const ONE_UNIT: usize = 25;
-/// Self-training of a logistic regression.
+/// Self-training of a logistic regression; and with its weights held down, for more columns than labels.
 const LINES: Teacher = Teacher::SelfTraining { c: 1.0, threshold: 0.75 };
+const SHORT_LINES: Teacher = Teacher::SelfTraining { c: 0.1, threshold: 0.75 };
 
 /// A setting that was chosen, and why.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,10 +63,16 @@ impl Recipe {
         };
         let heard: Result<Option<Vec<Heard>>> =
             spaces.iter().map(|space| sample.hear(spreading(space))).collect();
-        match (heard?, sample.hear(LINES)?) {
+        let lines: &[Teacher] =
+            if data.dim() > data.labelled().len() { &[LINES, SHORT_LINES] } else { &[LINES] };
+        let lines: Result<Option<Vec<Heard>>> = lines.iter().map(|&lines| sample.hear(lines)).collect();
+        match (heard?, lines?) {
             (Some(heard), Some(lines)) => {
-                recipe.choose_space(&spaces, &heard);
-                recipe.choose_guides(heard, lines);
+                let space = recipe.choose_space(&spaces, heard);
+                let together = recipe.choose_guides(vec![space, likeliest(lines)]);
+                if !data.unlabelled().is_empty() {
+                    recipe.choose_confidence(&together);
+                }
             }
             _ => recipe.take_the_usual(&[spreading(&spaces[0]), LINES]),
         }
@@ -88,8 +95,8 @@ impl Recipe {
         self.note("columns", choice, "a column with a long tail, or one value in many rows, is made normal");
     }
 
-    /// The space in which label spreading does best, if it does so by more than chance.
-    fn choose_space(&mut self, spaces: &[Prepare], heard: &[Heard]) {
+    /// The space in which label spreading does best, if it does so by more than chance; and what it said there.
+    fn choose_space(&mut self, spaces: &[Prepare], mut heard: Vec<Heard>) -> Heard {
         let mut best = 0;
         for other in 1..spaces.len() {
             if heard[other].beats(&heard[best], 1.0) {
@@ -97,16 +104,16 @@ impl Recipe {
             }
         }
         self.config.prepare = spaces[best];
-        let scores = spaces.iter().zip(heard);
+        let scores = spaces.iter().zip(&heard);
         let scores =
             scores.map(|(space, heard)| format!("{} {:.0}%", describe(space), 100.0 * heard.accuracy()));
         let why = format!("label spreading on held-out labels: {}", scores.collect::<Vec<_>>().join(", "));
         self.note("space", describe(&spaces[best]), why);
+        heard.swap_remove(best)
     }
 
-    /// Who guides the start, and what each counts.
-    fn choose_guides(&mut self, mut heard: Vec<Heard>, lines: Heard) {
-        heard.push(lines);
+    /// Who guides the start, and what each counts; and what they are right about together.
+    fn choose_guides(&mut self, heard: Vec<Heard>) -> Together {
         let guides = weighed(&heard);
         let choice = guides.iter().map(|guide| {
             format!(
@@ -118,9 +125,22 @@ impl Recipe {
         let choice: Vec<String> = choice.collect();
         let scores =
             heard.iter().map(|heard| format!("{} {:.0}%", teacher(&heard.by), 100.0 * heard.accuracy()));
-        let why = format!("right on held-out labels: {}", scores.collect::<Vec<_>>().join(", "));
+        let together = Together::new(&heard, &guides);
+        let why = format!(
+            "right on held-out labels: {}; together {:.0}%",
+            scores.collect::<Vec<_>>().join(", "),
+            100.0 * together.held_out
+        );
         self.config.guides = guides;
         self.note("guides", choice.join(", "), why);
+        together
+    }
+
+    /// How sure the model may be of its predictions.
+    fn choose_confidence(&mut self, together: &Together) {
+        self.config.calibration = Some(Calibration::Expected { accuracy: together.expected });
+        let choice = format!("{:.0}% on average over unlabelled rows", 100.0 * together.expected);
+        self.note("confidence", choice, "the share of them the model may be expected to be right about");
     }
 
     /// Without a label to hold out.
@@ -154,8 +174,15 @@ impl Recipe {
     }
 }
 
+/// The one that gives held-out labels most probability.
+fn likeliest(heard: Vec<Heard>) -> Heard {
+    let better = |best: Heard, other: Heard| if other.beats(&best, 0.0) { other } else { best };
+    heard.into_iter().reduce(better).expect("at least one")
+}
+
 /// Candidate spaces, the usual one for so many columns first. Of few columns each tells something of its own, and
-/// whitening gives all a say; of many, the last principal directions are mostly noise.
+/// whitening gives all a say; of many, the last principal directions are mostly noise, and if they look to be in one
+/// unit, their scales tell what matters.
 fn spaces(x: ArrayView2<f64>) -> Vec<Prepare> {
     let dims = if x.ncols() > 128 { 64 } else { 32 };
     let whitening = match x.ncols() {
@@ -165,7 +192,7 @@ fn spaces(x: ArrayView2<f64>) -> Vec<Prepare> {
     };
     let mut spaces = whitening.map(|whiten| Prepare::PcaStandardised { dims, whiten }).to_vec();
     if x.ncols() >= ONE_UNIT && comparable(x) {
-        spaces.push(Prepare::Pca { dims, whiten: 0.0 });
+        spaces.insert(0, Prepare::Pca { dims, whiten: 0.0 });
     }
     spaces
 }

@@ -17,6 +17,8 @@ const GRAPH_ROWS: usize = 6000;
 const LINE_ROWS: usize = 1000;
 /// Repeats of the cross-validation.
 const REPEATS: u64 = 2;
+/// The part of an equal share from which a teacher is listened to.
+const FAIR: f64 = 0.7;
 /// No probability counts as less: one row cannot decide alone.
 const LEAST: f64 = 0.02;
 
@@ -114,14 +116,36 @@ impl Heard {
     }
 }
 
+/// What guides are right about together.
+pub(super) struct Together {
+    /// Share of held-out labels.
+    pub(super) held_out: f64,
+    /// Share of rows a model may be expected to be right about. Few labels say little, and the model will have all of
+    /// them and the rows besides: ten more labels are imagined, nine of them right.
+    pub(super) expected: f64,
+}
+
+impl Together {
+    pub(super) fn new(heard: &[Heard], guides: &[Guide]) -> Self {
+        let mut p = Array2::<f64>::zeros(heard[0].p.dim());
+        for guide in guides {
+            let own = heard.iter().find(|heard| heard.by == guide.by).expect("guides are among those heard");
+            p.scaled_add(guide.weight, &own.p);
+        }
+        let held_out = semisup::metrics::accuracy(&arg_max(p.view()), &heard[0].y);
+        let n = heard[0].y.len() as f64 / REPEATS as f64;
+        Self { held_out, expected: (n * held_out + 9.0) / (n + 10.0) }
+    }
+}
+
 /// Teachers and what they count: the weights that make held-out labels most probable,
 ///
 /// ```text
 /// maximise  sum_i log sum_g w_g p_g(y_i) + sum_g log w_g
 /// ```
 ///
-/// by EM. The last term, one label's worth of trust for each, keeps few labels from silencing anyone; who gets less
-/// than half an equal share is left out.
+/// by EM. The last term, one label's worth of trust for each, keeps few labels from silencing anyone; who gets clearly
+/// less than an equal share is left out.
 pub(super) fn weighed(heard: &[Heard]) -> Vec<Guide> {
     let own: Vec<Vec<f64>> = heard.iter().map(Heard::own).collect();
     let (g, n) = (heard.len() as f64, own[0].len());
@@ -137,7 +161,7 @@ pub(super) fn weighed(heard: &[Heard]) -> Vec<Guide> {
         let total: f64 = trust.iter().sum();
         w = trust.into_iter().map(|trust| trust / total).collect();
     }
-    let guides = heard.iter().zip(w).filter(|(_, w)| *w >= 0.5 / g);
+    let guides = heard.iter().zip(w).filter(|(_, w)| *w >= FAIR / g);
     guides.map(|(heard, weight)| Guide { by: heard.by, sharpness: heard.sharpness, weight }).collect()
 }
 
@@ -165,7 +189,7 @@ mod tests {
         assert_eq!([heard[0].accuracy(), heard[1].accuracy()], [1.0, 0.8]);
         let guides = weighed(&heard);
         assert!(guides[0].weight > 0.6, "{guides:?}");
-        assert!(guides.iter().all(|guide| guide.weight >= 0.5 / 3.0));
+        assert!(guides.iter().all(|guide| guide.weight >= FAIR / 3.0));
         assert!(guides.len() < 3, "a random opinion is left out");
     }
 }

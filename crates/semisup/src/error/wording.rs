@@ -5,9 +5,18 @@ pub(super) fn present(columns: &[String]) -> String {
     if let [only] = columns
         && only.contains([';', '\t'])
     {
-        return format!("The header is one column, '{only}': separate the columns with commas");
+        return format!("The header is one column, '{}': separate the columns with commas", visible(only));
     }
     format!("The columns are {}", list(columns))
+}
+
+/// The text with characters that no terminal shows spelt out, so that two names that differ look different.
+pub(crate) fn visible(text: &str) -> String {
+    let hidden = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{a0}' | '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202f}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
+    };
+    text.chars().map(|c| if hidden(c) { c.escape_unicode().to_string() } else { c.to_string() }).collect()
 }
 
 pub(crate) fn count(n: usize, noun: &str) -> String {
@@ -17,7 +26,8 @@ pub(crate) fn count(n: usize, noun: &str) -> String {
 /// `'a', 'b' and 7 more`: a file may have thousands of columns, a message may not.
 pub(crate) fn list(names: &[String]) -> String {
     const SHOWN: usize = 12;
-    let mut text = names.iter().take(SHOWN).map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
+    let mut text =
+        names.iter().take(SHOWN).map(|name| format!("'{}'", visible(name))).collect::<Vec<_>>().join(", ");
     if names.len() > SHOWN {
         text.push_str(&format!(" and {} more", names.len() - SHOWN));
     }
@@ -70,5 +80,12 @@ mod tests {
         let names: Vec<String> = (0..100).map(|i| format!("c{i}")).collect();
         assert!(list(&names).ends_with("'c11' and 88 more"));
         assert_eq!(list(&names[..2]), "'c0', 'c1'");
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_spelt_out() {
+        assert_eq!(visible("é 漢 y"), "é 漢 y");
+        assert_eq!(visible("y\u{200b}\t"), "y\\u{200b}\\u{9}");
+        assert_eq!(list(&["\u{feff}y".into()]), "'\\u{feff}y'");
     }
 }
