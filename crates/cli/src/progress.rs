@@ -76,6 +76,8 @@ pub struct FitProgress {
     stage_began: Instant,
     first_step: Option<usize>,
     latest: Option<EpochRecord>,
+    /// Images that a step sees, if it sees images.
+    images: Option<usize>,
 }
 
 impl FitProgress {
@@ -90,7 +92,13 @@ impl FitProgress {
             stage_began,
             first_step: None,
             latest: None,
+            images: None,
         }
+    }
+
+    /// Shows how many images it sees in a second, `per_step` in each step.
+    pub fn of_images(self, per_step: usize) -> Self {
+        Self { images: Some(per_step), ..self }
     }
 
     /// From now on the main stage of a fit has this name.
@@ -111,10 +119,22 @@ impl FitProgress {
         })
     }
 
-    fn line(&self, step: usize) -> String {
+    /// Seconds of a step, on average over this stage.
+    fn pace(&self, step: usize) -> f64 {
         let done = step + 1 - self.first_step.unwrap_or(step);
-        let left = self.stage_began.elapsed().as_secs_f64() * (self.steps - step) as f64 / done as f64;
-        format!("{}: step {step} of {}  {}  ETA {left:.0} s", self.stage, self.steps, self.state())
+        self.stage_began.elapsed().as_secs_f64() / done as f64
+    }
+
+    /// `640 images/s  `, or nothing.
+    fn throughput(&self, step: usize) -> String {
+        let of = |images: usize| format!("{:.0} images/s  ", images as f64 / self.pace(step).max(1e-9));
+        self.images.map(of).unwrap_or_default()
+    }
+
+    fn line(&self, step: usize) -> String {
+        let left = self.pace(step) * (self.steps - step) as f64;
+        let speed = self.throughput(step);
+        format!("{}: step {step} of {}  {speed}{}  ETA {left:.0} s", self.stage, self.steps, self.state())
     }
 }
 
@@ -152,11 +172,15 @@ impl FitObserver for FitProgress {
         }
         if let Display::Bar(bar) = &self.display {
             bar.set_position(step as u64);
+            if self.images.is_some() {
+                bar.set_message(format!("{}{}", self.throughput(step), self.state()));
+            }
         }
         if interrupt::wanted() { Control::Stop } else { Control::Continue }
     }
 }
 
-fn write_line(line: &str) {
+/// A line on stderr.
+pub fn write_line(line: &str) {
     let _ = writeln!(io::stderr(), "{line}"); // a closed stderr is no reason to stop
 }

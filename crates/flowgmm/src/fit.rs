@@ -188,6 +188,7 @@ impl<'a> Fitter<'a> {
             columns: self.data.columns().to_vec(),
             encoding: None,
             texts: Vec::new(),
+            layout: None,
             temperature,
             typical: Vec::new(),
             decisions: Vec::new(),

@@ -20,7 +20,7 @@
 //! }
 //! ```
 
-use semisup::SemiSupervised;
+use semisup::{Layout, SemiSupervised};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -33,7 +33,12 @@ use crate::{
 
 /// Fits a model to images with the settings for CPUs, [`FitConfig::image`].
 pub fn fit_images(data: &SemiSupervised, shape: ImageShape, seed: u64) -> Result<Model> {
-    fit(&FitConfig::image(data, shape)?, data, seed)
+    let model = fit(&FitConfig::image(data, shape)?, data, seed)?;
+    // Pictures of other programs can be read if they need no padding, which the flow's own check has made sure of.
+    match Layout::new(shape.channels, shape.height, shape.width) {
+        Ok(layout) => Ok(model.with_layout(layout)),
+        Err(_) => Ok(model),
+    }
 }
 
 /// Mean bits per pixel value of rows with these log-densities.
