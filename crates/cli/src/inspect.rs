@@ -46,7 +46,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<()> {
     args.threads.configure()?;
     let model = input::model(&args.model, &args.device.place()?)?;
-    let (x, _) = model.gmm().sample(SAMPLES, None, 1.0, &mut semisup::rng(0));
+    let x = drawn(&model);
     let (data, images) = match &args.data {
         None => (None, None),
         Some(path) => on_data(&model, args, path).map(|(data, images)| (Some(data), images))?,
@@ -61,6 +61,17 @@ pub fn run(args: &Args) -> Result<()> {
         return output::print_json(&card(&model, &certificates));
     }
     output::print(&describe(&model, &certificates))
+}
+
+/// New rows in the flow's space; of images only what a picture can show, since pixels have a smallest and a largest value.
+fn drawn(model: &Model) -> Array2<f64> {
+    let Some(layout) = model.layout() else {
+        return model.gmm().sample(SAMPLES, None, 1.0, &mut semisup::rng(0)).0;
+    };
+    let (x, _) = model.sample(SAMPLES, None, 1.0, &mut semisup::rng(0));
+    let rows = x.rows().into_iter().flat_map(|row| layout.row(layout.picture(&row.to_vec())));
+    let x = Array2::from_shape_vec(x.dim(), rows.map(f64::from).collect()).expect("as many pixels");
+    model.preprocess().apply(x.view())
 }
 
 struct Certificates {
@@ -182,20 +193,29 @@ pub fn architecture(model: &Model) -> String {
             value => value["kind"].as_str().unwrap_or("layer").to_string(),
         }
     };
-    let mut kinds: Vec<(String, usize)> = Vec::new();
-    for layer in &spec.flow.layers {
-        match kinds.last_mut() {
-            Some((last, n)) if *last == kind(layer) => *n += 1,
-            _ => kinds.push((kind(layer), 1)),
-        }
-    }
-    let layers = kinds.iter().map(|(kind, n)| format!("{n} x {kind}")).collect::<Vec<_>>().join(", ");
+    let kinds: Vec<String> = spec.flow.layers.iter().map(kind).collect();
+    let layers = repeated(&kinds);
     format!(
         "flow of {layers} on {} dimensions; {} Gaussians for {} classes",
         spec.flow.dim,
         spec.mixture.n_components(),
         spec.mixture.n_classes()
     )
+}
+
+/// `2 x a, 3 x (b, c)`: names in a row, and pairs of them.
+fn repeated(names: &[String]) -> String {
+    let mut parts = Vec::new();
+    let mut rest = names;
+    while !rest.is_empty() {
+        let times =
+            |length: usize| rest.chunks_exact(length).take_while(|part| *part == &rest[..length]).count();
+        let length = if rest.len() > 2 && times(1) == 1 && times(2) > 1 { 2 } else { 1 };
+        let (count, part) = (times(length), rest[..length].join(", "));
+        parts.push(if length == 1 { format!("{count} x {part}") } else { format!("{count} x ({part})") });
+        rest = &rest[count * length..];
+    }
+    parts.join(", ")
 }
 
 /// How training ended.
@@ -215,4 +235,20 @@ pub fn training(model: &Model) -> String {
 /// Numbers the model consists of.
 pub fn parameters(model: &Model) -> usize {
     model.gmm().thetas().iter().map(|theta| theta.len()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::repeated;
+
+    #[test]
+    fn layers_that_repeat_are_counted() {
+        let names = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
+        assert_eq!(repeated(&names("a a a")), "3 x a");
+        assert_eq!(
+            repeated(&names("l s m c m c m c s m c m c a a")),
+            "1 x l, 1 x s, 3 x (m, c), 1 x s, 2 x (m, c), 2 x a"
+        );
+        assert_eq!(repeated(&names("a b")), "1 x a, 1 x b");
+    }
 }

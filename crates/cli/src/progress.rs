@@ -74,7 +74,8 @@ pub struct FitProgress {
     stage: String,
     steps: usize,
     stage_began: Instant,
-    first_step: Option<usize>,
+    /// The first step of the stage that was seen, and when.
+    first: Option<(usize, Instant)>,
     latest: Option<EpochRecord>,
     /// Images that a step sees, if it sees images.
     images: Option<usize>,
@@ -90,7 +91,7 @@ impl FitProgress {
             stage: String::new(),
             steps: 0,
             stage_began,
-            first_step: None,
+            first: None,
             latest: None,
             images: None,
         }
@@ -121,20 +122,23 @@ impl FitProgress {
 
     /// Seconds of a step, on average over this stage.
     fn pace(&self, step: usize) -> f64 {
-        let done = step + 1 - self.first_step.unwrap_or(step);
-        self.stage_began.elapsed().as_secs_f64() / done as f64
+        match self.first {
+            // What comes before the first step is preparation.
+            Some((first, since)) if step > first => since.elapsed().as_secs_f64() / (step - first) as f64,
+            _ => self.stage_began.elapsed().as_secs_f64(),
+        }
     }
 
-    /// `640 images/s  `, or nothing.
-    fn throughput(&self, step: usize) -> String {
-        let of = |images: usize| format!("{:.0} images/s  ", images as f64 / self.pace(step).max(1e-9));
-        self.images.map(of).unwrap_or_default()
+    /// `640 images/s  loss 0.1234 ..`, as far as it is known.
+    fn situation(&self, step: usize) -> String {
+        let speed = |images: usize| format!("{:.0} images/s", images as f64 / self.pace(step).max(1e-9));
+        let known = self.images.map(speed).into_iter().chain([self.state()]);
+        known.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
     }
 
     fn line(&self, step: usize) -> String {
         let left = self.pace(step) * (self.steps - step) as f64;
-        let speed = self.throughput(step);
-        format!("{}: step {step} of {}  {speed}{}  ETA {left:.0} s", self.stage, self.steps, self.state())
+        format!("{}: step {step} of {}  {}  ETA {left:.0} s", self.stage, self.steps, self.situation(step))
     }
 }
 
@@ -145,7 +149,7 @@ impl FitObserver for FitProgress {
             Stage::Main => self.name.clone(),
             Stage::Calibration { fold, folds } => format!("calibr. {fold}/{folds}"),
         };
-        (self.steps, self.stage_began, self.first_step) = (steps, Instant::now(), None);
+        (self.steps, self.stage_began, self.first) = (steps, Instant::now(), None);
         self.latest = None;
         if let Display::Bar(bar) = &self.display {
             bar.set_length(steps as u64);
@@ -164,7 +168,7 @@ impl FitObserver for FitProgress {
     }
 
     fn step(&mut self, step: usize) -> Control {
-        self.first_step.get_or_insert(step);
+        self.first.get_or_insert_with(|| (step, Instant::now()));
         let line = matches!(&self.display, Display::Lines { last } if last.elapsed() >= PAUSE);
         if line {
             write_line(&self.line(step));
@@ -173,7 +177,7 @@ impl FitObserver for FitProgress {
         if let Display::Bar(bar) = &self.display {
             bar.set_position(step as u64);
             if self.images.is_some() {
-                bar.set_message(format!("{}{}", self.throughput(step), self.state()));
+                bar.set_message(self.situation(step));
             }
         }
         if interrupt::wanted() { Control::Stop } else { Control::Continue }

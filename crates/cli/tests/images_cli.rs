@@ -89,6 +89,10 @@ fn a_folder_becomes_a_model_that_predicts_evaluates_samples_and_explains_itself(
     assert!(images["largest"].as_f64().unwrap() < 0.5 && images["exact"] == 1.0, "{images}");
     let text = bench.ok("inspect m.flow --data test");
     assert!(text.contains("8 x 10 grey, padded to 8 x 12") && text.contains("come back exactly"), "{text}");
+    for certificate in ["training", "samples", "data"] {
+        let gap = card["certificates"][certificate]["round_trip"].as_f64();
+        assert!(gap.is_some_and(|gap| gap < 1e-3), "{certificate}: {gap:?}");
+    }
 
     // Calibration takes images too.
     assert!(bench.ok("calibrate m.flow test --out c.flow").contains("temperature"));

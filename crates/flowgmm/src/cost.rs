@@ -4,7 +4,7 @@
 //!   FLOP(layer, one row) = 2 x weights x pixels,     FLOP(step) = 3 x rows of a step x sum over layers
 //! since a gradient costs about twice its function. Memory is what a step keeps for the backward pass (the hidden values
 //! of every net, twice: before and after their normalisation or activation), the weights with their optimiser's state,
-//! and the data in their three forms: as given and preprocessed in double precision, and in single for batches.
+//! and the data: as given and preprocessed in double precision, once more while batches are prepared, and in single.
 
 use semisup::SemiSupervised;
 
@@ -49,7 +49,7 @@ impl Cost {
         let step = rows_per_step as f64 * kept;
         let scoring = n.min(SCORING_BATCH) as f64 * widest;
         let weights = flow.n_parameters().map_or(f64::INFINITY, |n| n as f64) * COPIES;
-        let data = n as f64 * flow.dim as f64 * (2.0 * DOUBLE + SINGLE);
+        let data = n as f64 * flow.dim as f64 * (3.0 * DOUBLE + SINGLE);
         Self {
             flop_per_step,
             flop: flop_per_step * train.steps as f64,
