@@ -31,7 +31,7 @@
 //! let report = run(&plan, &Registry::rivals(), &results, &mut load, &options, &mut |_| {})?;
 //! assert_eq!((report.ran, report.failed), (4, 0));
 //! let summary = Summary::new(&plan, &read_records(&results)?);
-//! assert!(accuracy_table(&summary).starts_with("| data | labels | knn | label-spreading |"));
+//! assert!(accuracy_table(&summary).starts_with("| learner | moons (5) |"));
 //! # std::fs::remove_file(&results).unwrap();
 //! # Ok::<(), flowgmm_arena::Error>(())
 //! ```

@@ -6,15 +6,17 @@ use crate::stats::least_p_flip;
 use crate::summary::{Entry, Row, SIGNIFICANCE, Summary};
 use crate::{Error, LabelSource, Result};
 
-/// Accuracy of all learners (columns) on all data (rows), the best in bold, those not significantly worse marked, and
-/// what that means.
+/// Accuracy of all learners (down) on all data (across, with their labels), as in the paper's table 1: the best on each
+/// data in bold, those not significantly worse marked, and what that means.
 pub fn accuracy_table(summary: &Summary) -> String {
-    let mut text = format!("| data | labels | {} |\n", summary.learners.join(" | "));
-    text += &format!("|---|---|{}\n", "---|".repeat(summary.learners.len()));
-    for row in &summary.rows {
-        let entries: Vec<String> =
-            row.entries.iter().enumerate().map(|(i, entry)| shown(summary, row, i, entry)).collect();
-        text += &format!("| {} | {} | {} |\n", row.dataset, labels(&row.labels), entries.join(" | "));
+    let heads: Vec<String> =
+        summary.rows.iter().map(|row| format!("{} ({})", row.dataset, labels(&row.labels))).collect();
+    let mut text = format!("| learner | {} |\n", heads.join(" | "));
+    text += &format!("|---|{}\n", "---|".repeat(heads.len()));
+    for (i, learner) in summary.learners.iter().enumerate() {
+        let cells: Vec<String> =
+            summary.rows.iter().map(|row| shown(summary, row, i, &row.entries[i])).collect();
+        text += &format!("| {learner} | {} |\n", cells.join(" | "));
     }
     text + "\n" + &explanation(summary) + "\n"
 }
@@ -73,7 +75,7 @@ pub fn explanation(summary: &Summary) -> String {
     let draws = summary.draws;
     let least = p_text(least_p_flip(draws));
     format!(
-        "Test accuracy in percent, mean ± standard deviation (n − 1) over {draws} draws; labels are those of each class. \
+        "Test accuracy in percent, mean ± standard deviation (n − 1) over {draws} draws; in brackets, labels of each class. \
          Bold: the best. †: not significantly worse than the best (paired t-test over draws, two-sided p ≥ \
          {SIGNIFICANCE}, not corrected for the number of comparisons; with {draws} draws the exact sign-flip test \
          cannot go below p = {least}). (k/n): only k draws finished."

@@ -12,7 +12,8 @@ use clap::Parser;
 use flowgmm::{
     FitConfig, FitObserver, Fitter, Model,
     bijection::ImageShape,
-    bits_per_dim,
+    bits_per_dim, dequantised,
+    tensor::Place,
     train::{Control, EpochRecord, ImageViews},
 };
 use flowgmm_datasets::{ImageSet, Part, Store};
@@ -70,6 +71,9 @@ struct Arguments {
     /// Where to write the model.
     #[arg(long)]
     model: Option<PathBuf>,
+    /// Score this model instead of fitting one.
+    #[arg(long)]
+    evaluate: Option<PathBuf>,
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -97,14 +101,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let config = configuration(&arguments, &data, shape)?;
     let start = Instant::now();
     let mut watch = Watch { start, last: start, steps: 0, total: config.train.steps };
-    let model = Fitter::new(&config, &data, arguments.seed).run(&mut watch)?;
+    let model = match &arguments.evaluate {
+        None => Fitter::new(&config, &data, arguments.seed).run(&mut watch)?,
+        Some(path) => Model::load(path, &Place::cpu())?,
+    };
     let seconds = start.elapsed().as_secs_f64();
     let scored = Instant::now();
     let x = pixels(&test);
     let predicted = model.predict(x.view());
     let truth: Vec<usize> = test.labels.iter().map(|&y| y.into()).collect();
+    let noisy = dequantised(x.view(), &mut semisup::rng(arguments.seed));
     let right = accuracy(&predicted, &truth);
-    let bits = bits_per_dim(&model.score(x.view()).log_marginal, shape.dim());
+    let bits = bits_per_dim(&model.score(noisy.view()).log_marginal, shape.dim());
     let result = json!({
         "command": std::env::args().skip(1).collect::<Vec<_>>().join(" "),
         "version": env!("CARGO_PKG_VERSION"),

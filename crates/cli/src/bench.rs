@@ -151,7 +151,8 @@ fn labelled(path: &Path, header: Header, suffix: Option<&str>) -> std::result::R
         .into_iter()
         .map(|y| y.ok_or("a row without a label"))
         .collect::<std::result::Result<_, _>>()?;
-    Ok(Labelled::new(encoding.encode(&frame)?.x, y, known.classes, encoding.feature_names())?)
+    let rows = Labelled::new(encoding.encode(&frame)?.x, y, known.classes, encoding.feature_names())?;
+    Ok(rows.with_steps(encoding.steps()))
 }
 
 /// The failure with this program's exit code.

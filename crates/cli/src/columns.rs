@@ -1,8 +1,12 @@
 //! What the user says about columns, and what the program found out about them.
 
-use semisup::{Frame, Kind, KindName, Schema};
+use semisup::{Frame, Kind, KindName, Labels, Schema};
 
-use crate::{exit::Result, input::warn, text};
+use crate::{
+    exit::{Failure, Result},
+    input::warn,
+    text,
+};
 
 /// What columns are, where the program would guess otherwise.
 #[derive(clap::Args)]
@@ -51,6 +55,27 @@ impl Declared {
         }
         Ok(schema)
     }
+}
+
+/// As many classes as this, mostly of one row, are no classes.
+const TOO_MANY: usize = 20;
+
+/// Refuses a label column that measures or names rows: most rows would be a class of their own. One labelled row for each
+/// of many classes is no mistake, if other rows have none.
+pub fn check_labels(frame: &Frame, label: &str, labels: &Labels) -> Result<()> {
+    let labelled = labels.y.iter().flatten().count();
+    let measured = |class: &String| class.parse().is_ok_and(|value: f64| value.fract() != 0.0);
+    let different = labels.classes.len();
+    let alone = different >= TOO_MANY && 2 * different > labelled;
+    if !alone || (labelled < frame.n() && !labels.classes.iter().any(measured)) {
+        return Ok(());
+    }
+    Err(Failure::Data(format!(
+        "{}: the label column '{label}' has {different} different values in {labelled} labelled rows, so most rows would \
+         be a class of their own. Name the column that holds the classes with --label; if '{label}' is a quantity, make \
+         ranges of it first, such as low and high",
+        frame.name()
+    )))
 }
 
 /// The columns of a table by kind, in one line.

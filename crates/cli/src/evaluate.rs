@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use flowgmm::{Model, bits_per_dim};
+use flowgmm::{Model, TextColumn};
 use semisup::{
-    Classifier, Scores, labels_of,
+    Classifier, Encoding, Scores, labels_of,
     ndarray::{Array2, Axis},
 };
 use serde_json::json;
@@ -13,7 +13,7 @@ use crate::{
     OnDevice, Threads,
     exit::Result,
     images,
-    input::{self, Coder, Guesses, Reading},
+    input::{self, Coder, Guesses, Reading, is_standard},
     output, text,
 };
 
@@ -95,6 +95,29 @@ pub fn labelled(
     Ok(all)
 }
 
+/// Looks at the first rows of a file that is to be evaluated on after a long fit, so that what is wrong with it is said
+/// before. What can be read only once is left alone.
+pub fn check_ahead(
+    path: &Path,
+    label: &str,
+    classes: &[String],
+    encoding: &Encoding,
+    texts: &[TextColumn],
+    reading: &Reading,
+) -> Result<()> {
+    if path.exists() && !path.is_file() || is_standard(path) {
+        return Ok(());
+    }
+    if let Some(batch) = reading.open(path, &[label])?.next() {
+        let batch = batch?;
+        labels_of(&batch, label, classes)?;
+        if texts.is_empty() {
+            encoding.encode(&batch)?; // embedding texts would take its time
+        }
+    }
+    Ok(())
+}
+
 /// Runs the command.
 pub fn run(args: &Args) -> Result<()> {
     args.threads.configure()?;
@@ -107,9 +130,8 @@ pub fn run(args: &Args) -> Result<()> {
         &args.reading,
         args.labels.as_deref(),
     )?;
-    let scored = model.score(x.view());
-    let scores = Scores::from_log_probs(&scored.log_probs, &y);
-    let bits = model.layout().map(|layout| bits_per_dim(&scored.log_marginal, layout.pixels()));
+    let scores = Scores::from_log_probs(&model.score(x.view()).log_probs, &y);
+    let bits = model.layout().map(|layout| images::bits(&model, layout, x.view()));
     if args.json {
         let mut object = serde_json::to_value(&scores).expect("plain data");
         object["skipped_unlabelled"] = json!(skipped);

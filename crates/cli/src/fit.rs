@@ -33,7 +33,7 @@ use crate::{
 /// Arguments of `fit`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Table: CSV or TSV (also gzipped), Parquet, Arrow, NPY or NPZ. `-` reads standard input. Or images: a folder with a
+    /// Table: CSV, TSV or JSON lines (also gzipped), Parquet, Arrow, NPY or NPZ. `-` reads standard input. Or images: a folder with a
     /// folder of PNG or JPEG files for each class and `unlabelled` for the rest, an IDX file with --labels, CIFAR-10's
     /// .bin, SVHN's .mat, or an NPZ file with uint8 images `x` [n, h, w], [n, c, h, w] or [n, h, w, c] and labels `y`
     pub file: PathBuf,
@@ -157,6 +157,9 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<()> {
         return rival.run(args, &table);
     }
     let TrainingTable { data, schema, encoding, texts, origins } = table;
+    if let Some(test) = &args.test {
+        evaluate::check_ahead(test, args.label()?, data.classes(), &encoding, &texts, &args.reading)?;
+    }
     let recipe = args.preset.recipe(&data, args.seed.unwrap_or(0))?;
     let settings = gather(args, &recipe, matches)?;
     let Some(path) = args.model.as_ref().filter(|_| !args.print_config) else {
@@ -247,7 +250,9 @@ impl TrainingTable {
         let mut frame = args.reading.all(&args.file, &[label])?;
         let mut origins = Origins::default();
         origins.add(&frame);
-        let Labels { mut y, classes, warnings } = semisup::labels(&frame, label, &args.unlabelled_value)?;
+        let labels = semisup::labels(&frame, label, &args.unlabelled_value)?;
+        columns::check_labels(&frame, label, &labels)?;
+        let Labels { mut y, classes, warnings } = labels;
         warnings.iter().for_each(|warning| warn(&warning.message));
         let features: Vec<String> = frame.column_names().into_iter().filter(|name| name != label).collect();
         for path in &args.unlabelled {
@@ -267,7 +272,7 @@ impl TrainingTable {
         let schema = args.declared.schema(&frame, label)?;
         let encoding = Encoding::learn(&schema, &frame)?;
         let x = encoding.encode(&frame)?.x;
-        let data = SemiSupervised::new(x, y, classes, encoding.feature_names())?;
+        let data = SemiSupervised::new(x, y, classes, encoding.feature_names())?.with_steps(encoding.steps());
         Ok(Self { data, schema, encoding, texts, origins })
     }
 }
@@ -366,9 +371,10 @@ fn command_to_resume(mut words: Vec<OsString>) -> String {
     quoted.collect::<Vec<_>>().join(" ")
 }
 
-/// The engine that ran: kernels are for the CPU only.
+/// The engine that trained: kernels are for the CPU only, and have no dropout.
 pub fn engine(settings: &Settings) -> Engine {
     match settings.device {
+        DeviceName::Cpu if settings.config.train.dropout > 0.0 => Engine::Composed,
         DeviceName::Cpu => settings.engine,
         DeviceName::Gpu(_) | DeviceName::SoftwareGpu => Engine::Composed,
     }

@@ -9,11 +9,11 @@ pub mod sheet;
 
 use std::{ops::Range, path::Path};
 
-use flowgmm::{Model, bits_per_dim};
+use flowgmm::{Model, bits_per_dim, dequantised};
 use flowgmm_datasets::{Collection, ImageSource, ReadOptions};
 use semisup::{
     Classifier, Layout,
-    ndarray::{Array2, Axis},
+    ndarray::{Array2, ArrayView2, Axis},
 };
 use serde::Serialize;
 
@@ -134,30 +134,14 @@ impl Images {
 
     /// The images with a label, which must be a class of the model.
     pub fn labelled(&self, model: &Model) -> Result<LabelledRows> {
-        let (classes, name) = (self.collection.classes(), self.name());
-        let known = |class: &String| model.classes().iter().position(|known| known == class);
-        let places: Vec<Option<usize>> = classes.iter().map(known).collect();
-        if let Some(at) = places.iter().position(Option::is_none) {
-            return Err(Failure::Data(format!(
-                "{name}: its class '{}' is not one of the model's: {}. Leave its images out, or name the class as in \
-                 training",
-                classes[at],
-                text::list(model.classes())
-            )));
-        }
+        let places = places(&self.collection, model.classes())?;
         let labels = self.collection.labels();
         let mut all = LabelledRows {
             x: Array2::zeros((0, self.layout.dim())),
-            y: labels.iter().flatten().filter_map(|&k| places[k]).collect(),
+            y: labels.iter().flatten().map(|&k| places[k]).collect(),
             lines: Vec::new(),
             skipped: labels.iter().filter(|label| label.is_none()).count(),
         };
-        if all.y.is_empty() {
-            return Err(Failure::Data(format!(
-                "{name} has no labels: put images into folders named after their classes, or give IDX images their labels \
-                 with --labels FILE"
-            )));
-        }
         for stretch in self.stretches() {
             let rows: Vec<usize> = stretch.clone().filter(|&at| labels[at].is_some()).collect();
             let within: Vec<usize> = rows.iter().map(|at| at - stretch.start).collect();
@@ -170,16 +154,42 @@ impl Images {
     }
 
     /// How well images survive x -> z -> x, and how many bits the model needs for them.
-    pub fn round_trip(&self, model: &Model, x: &Array2<f64>) -> Result<RoundTrip> {
+    pub fn round_trip(&self, model: &Model, x: &Array2<f64>) -> RoundTrip {
         let back = model.decode(model.encode(x.view()).view());
         let gaps = || x.iter().zip(&back).map(|(x, back)| (x - back).abs());
         // `max` would drop a NaN; this keeps it.
         let largest =
             gaps().fold(0.0, |worst: f64, gap| if gap.is_nan() || gap > worst { gap } else { worst });
         let exact = gaps().filter(|gap| *gap < 0.5).count() as f64 / x.len() as f64;
-        let bits_per_dim = bits_per_dim(&self.score(model, x, 0)?.log_marginal, self.layout.pixels());
-        Ok(RoundTrip { images: x.nrows(), largest, exact, bits_per_dim })
+        RoundTrip { images: x.nrows(), largest, exact, bits_per_dim: bits(model, &self.layout, x.view()) }
     }
+}
+
+/// Where the classes of images are among those of a model; there must be a label, and none of another class.
+fn places(collection: &Collection, known: &[String]) -> Result<Vec<usize>> {
+    let name = collection.path().display();
+    if collection.labels().iter().all(Option::is_none) {
+        return Err(Failure::Data(format!(
+            "{name} has no labels: put images into folders named after their classes, or give IDX images the file of their \
+             labels"
+        )));
+    }
+    let place = |class: &String| {
+        known.iter().position(|known| known == class).ok_or_else(|| {
+            Failure::Data(format!(
+                "{name}: its class '{class}' is not one of the model's: {}. Leave its images out, or name the class as in \
+                 training",
+                text::list(known)
+            ))
+        })
+    };
+    collection.classes().iter().map(place).collect()
+}
+
+/// Bits per pixel value of images, with one draw of the noise that spreads pixels over their cells.
+pub fn bits(model: &Model, layout: &Layout, x: ArrayView2<f64>) -> f64 {
+    let x = dequantised(x, &mut semisup::rng(0));
+    bits_per_dim(&model.score(x.view()).log_marginal, layout.pixels())
 }
 
 /// Pixels after x -> z -> x.

@@ -1,9 +1,9 @@
 //! Where rows and models come from: files of any format, or `-` for standard input.
 
-use std::path::Path;
+use std::{collections::HashMap, path::Path};
 
 use flowgmm::{Model, tensor::Place};
-use flowgmm_tables::{Header, Options, Reader};
+use flowgmm_tables::{Header, InputFormat, Options, Reader};
 use semisup::{Encoded, Encoding, Frame, ndarray::ArrayView2};
 
 use crate::{
@@ -15,6 +15,9 @@ use crate::{
 /// How files of rows are read.
 #[derive(clap::Args)]
 pub struct Reading {
+    /// Format of the files: csv, tsv, jsonl, parquet, arrow, npy or npz [default: what their first bytes or names say]
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<InputFormat>,
     /// The file has no header; its columns are called c1, c2, ...
     #[arg(long)]
     no_header: bool,
@@ -32,6 +35,7 @@ impl Reading {
     /// Opens a file of rows; in `literal` columns only an empty cell is missing. Says what is odd about the file.
     pub fn open(&self, path: &Path, literal: &[&str]) -> Result<Reader> {
         let mut options = Options {
+            format: self.format,
             header: if self.no_header { Header::Absent } else { Header::Present },
             literal: literal.iter().map(|name| name.to_string()).collect(),
             suffix: self.suffix.clone(),
@@ -114,17 +118,26 @@ pub fn encoding<'a>(model: &'a Model, path: &Path) -> Result<&'a Encoding> {
 pub struct Guesses {
     imputed: usize,
     unseen: Vec<(String, String, usize)>,
+    positions: HashMap<(String, String), usize>, // in `unseen`
+    uncounted: bool,
 }
+
+/// Different values that are counted, at most: a stream may never stop showing new ones.
+const MOST_UNSEEN: usize = 1000;
 
 impl Guesses {
     /// Remembers what was guessed in a batch.
     pub fn add(&mut self, encoded: &Encoded) {
         self.imputed += encoded.imputed;
         for unseen in &encoded.unseen {
-            let known = self.unseen.iter_mut().find(|(c, l, _)| *c == unseen.column && *l == unseen.level);
-            match known {
-                Some((_, _, count)) => *count += unseen.count,
-                None => self.unseen.push((unseen.column.clone(), unseen.level.clone(), unseen.count)),
+            let key = (unseen.column.clone(), unseen.level.clone());
+            match self.positions.get(&key) {
+                Some(&at) => self.unseen[at].2 += unseen.count,
+                None if self.unseen.len() == MOST_UNSEEN => self.uncounted = true,
+                None => {
+                    self.unseen.push((key.0.clone(), key.1.clone(), unseen.count));
+                    self.positions.insert(key, self.unseen.len() - 1);
+                }
             }
         }
     }
@@ -143,6 +156,7 @@ impl Guesses {
         if !shown.is_empty() {
             let more = match self.unseen.len().saturating_sub(5) {
                 0 => String::new(),
+                _ if self.uncounted => format!(" and more than {}", MOST_UNSEEN - 5),
                 n => format!(" and {n} more"),
             };
             warn(&format!("{name}: values that training did not show: {}{more}", shown.join(", ")));

@@ -80,11 +80,18 @@ impl Settings {
         for (key, value) in leaves {
             let shown = inline(value);
             let source = self.sources.get(&join(path, key)).unwrap_or(&"default");
-            text.push_str(&format!("{key} = {shown}  # from: {source}\n"));
+            let note = self.note(&join(path, key), value);
+            text.push_str(&format!("{key} = {shown}  # from: {source}{note}\n"));
         }
         for (key, value) in tables {
             self.write_table(text, value, &join(path, key));
         }
+    }
+
+    /// What a value entails that other values do not show.
+    fn note(&self, path: &str, value: &Value) -> &'static str {
+        let drops = path == "train.dropout" && value.as_f64().is_some_and(|share| share > 0.0);
+        if drops && self.engine != Engine::Composed { "; steps take composed operations" } else { "" }
     }
 
     /// Settings that do not have their default: path, value as TOML, and where it came from.

@@ -46,6 +46,12 @@ fn tables_that_do_not_suit_the_model_are_described() {
     bench.fails("evaluate m other.csv --label label --json", 3, &["line 2", "'cat'"]);
     bench.fails("evaluate m test.csv --label nolabel", 3, &["'nolabel'"]);
     bench.fails("inspect m --data lacks.csv", 3, &["x2"]);
+    let fit = "fit train.csv --label label --model n --config tiny.toml --quiet";
+    bench.write("lacks.csv", "x1,label\n1,0\n");
+    bench.fails(&format!("{fit} --test lacks.csv"), 3, &["lacks.csv", "x2"]);
+    bench.fails(&format!("{fit} --test other.csv"), 3, &["other.csv", "'cat'"]);
+    bench.fails(&format!("{fit} --test absent.csv"), 5, &["absent.csv"]);
+    assert!(!bench.path("n").exists(), "said before the fit, not after it");
     assert!(
         bench.files().iter().all(|name| name != "p.csv" && !name.ends_with(".tmp")),
         "{:?}",

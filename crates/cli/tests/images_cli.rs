@@ -306,6 +306,11 @@ fn damaged_and_unfit_files_are_described() {
     bench.write("uneven.npz", zip(&[("x.npy", npy("|u1", &[2, 4, 4], &[0; 32])), ("y.npy", y)]));
     fit("uneven.npz", 3, &["uneven.npz", "'y'", "[3]", "2 images"]);
     fit("train --labels labels.idx", 3, &["train", "only IDX"]);
+    // What is wrong with --test is said before the fit.
+    fit("train --test test.csv", 3, &["test.csv holds no images"]);
+    fit("train --test absent", 5, &["absent"]);
+    fit("train --test images.idx", 3, &["images.idx has no labels"]);
+    fit("train --test images.idx --test-labels labels.idx", 3, &["'0'", "level, upright"]);
 }
 
 #[test]

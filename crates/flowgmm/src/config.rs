@@ -113,6 +113,16 @@ pub enum Columns {
     Normal,
 }
 
+/// What training makes of values that lie on a grid, such as counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Dequantise {
+    /// It takes them as they are.
+    Off,
+    /// It spreads them over their step by uniform noise, anew in every batch.
+    Uniform,
+}
+
 /// Several short starts, of which the best goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -149,6 +159,8 @@ pub enum Calibration {
 pub struct FitConfig {
     /// Columns made normal.
     pub columns: Columns,
+    /// Values on a grid.
+    pub dequantise: Dequantise,
     /// Preprocessing.
     pub prepare: Prepare,
     /// Flow and mixture.
@@ -341,6 +353,7 @@ impl TrainConfig {
             ("train.adam.clip", self.adam.clip.is_none_or(|c| c > 0.0), "positive"),
             ("train.ema", self.ema.is_none_or(|d| (0.0..1.0).contains(&d)), "at least 0, below 1"),
             ("train.noise", weight(self.noise), "at least 0"),
+            ("train.dropout", (0.0..1.0).contains(&self.dropout), "at least 0, below 1"),
             ("train.view_noise", weight(self.view_noise), "at least 0"),
             (
                 "train.views",
@@ -384,7 +397,8 @@ mod tests {
     fn the_recipes_are_valid_and_nonsense_is_named() {
         assert!(FitConfig::toy().validate().is_ok());
         type Spoil = fn(&mut FitConfig);
-        let spoilt: [(&str, Spoil); 10] = [
+        let spoilt: [(&str, Spoil); 11] = [
+            ("train.dropout", |c| c.train.dropout = 1.0),
             ("train.batch_labelled", |c| c.train.batch_labelled = 0),
             ("guides.alpha", |c| {
                 c.guides =

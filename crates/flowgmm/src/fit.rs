@@ -20,7 +20,7 @@ use crate::{
     mixture::{Covariance, Mixture, MixtureSpec, MixtureValues},
     model::FlowGmm,
     prepared::Prepared,
-    tensor::{Place, to_array},
+    tensor::Place,
     train::{
         Control, EpochRecord, Observer, Purpose, TrainConfig, TrainState, Trainer, TrainingRows, stream,
     },
@@ -328,7 +328,7 @@ impl<'a> Fitter<'a> {
         let mut flow = flow.with_engine(self.engine);
         flow.adapt(&self.place.rows(spread_rows(problem.x.view(), ADAPTING).view()));
         let (z, q) = if architecture.means.looks_at_data() || architecture.per_class > 1 {
-            (encode(&flow, problem.x.view()), problem.weights(held))
+            (flow.encode(problem.x.view(), &self.place), problem.weights(held))
         } else {
             (Array2::zeros((0, dim)), Array2::zeros((0, n_classes)))
         };
@@ -387,19 +387,6 @@ impl Observer for Watcher<'_> {
 
 /// Rows that ActNorm sees first.
 const ADAPTING: usize = 2048;
-/// Rows per pass.
-const ENCODING: usize = 4096;
-
-/// f(x) of many rows, so many at a time that memory does not depend on their number.
-fn encode(flow: &Flow, x: ArrayView2<f64>) -> Array2<f64> {
-    let place = flow.thetas().first().map_or_else(Place::cpu, |theta| theta.place());
-    let mut z = Array2::zeros(x.dim());
-    for start in (0..x.nrows()).step_by(ENCODING) {
-        let rows = ndarray::s![start..(start + ENCODING).min(x.nrows()), ..];
-        z.slice_mut(rows).assign(&to_array(&flow.forward(place.rows(x.slice(rows))).value));
-    }
-    z
-}
 
 /// At most `count` rows, evenly spread over all.
 fn spread_rows(x: ArrayView2<f64>, count: usize) -> Array2<f64> {
@@ -416,6 +403,9 @@ fn data_hash(data: &SemiSupervised) -> String {
     let mut hasher = blake3::Hasher::new();
     for value in data.x() {
         hasher.update(&value.to_le_bytes());
+    }
+    for step in data.steps().iter().flatten() {
+        hasher.update(&step.to_le_bytes());
     }
     for y in data.y() {
         hasher.update(&y.map_or(u64::MAX, |k| k as u64).to_le_bytes());

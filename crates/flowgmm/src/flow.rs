@@ -7,14 +7,15 @@ use std::{ops::Range, sync::Arc};
 
 use burn::tensor::Tensor;
 use flowgmm_kernels::{Chain, Memory, image::ImageChain};
+use ndarray::{Array2, ArrayView2, s};
 use semisup::Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Error, Result,
-    bijection::{Bijection, BijectionSpec, Form, Init, Kernel, Mapped, Mask, Mode, Statistics},
+    bijection::{Bijection, BijectionSpec, Dropout, Form, Init, Kernel, Mapped, Mask, Mode, Statistics},
     fused,
-    tensor::Place,
+    tensor::{Place, to_array},
     theta::Theta,
 };
 
@@ -92,6 +93,9 @@ impl Engine {
         }
     }
 }
+
+/// Rows per pass.
+const ENCODING_BATCH: usize = 4096;
 
 /// A stretch of layers that runs as one.
 #[derive(Clone, Debug)]
@@ -214,6 +218,27 @@ impl Flow {
         self.mode.engine
     }
 
+    /// f(x) of many rows, so many at a time that memory does not depend on their number.
+    pub(crate) fn encode(&self, x: ArrayView2<f64>, place: &Place) -> Array2<f64> {
+        let mut z = Array2::zeros(x.dim());
+        for start in (0..x.nrows()).step_by(ENCODING_BATCH) {
+            let rows = s![start..(start + ENCODING_BATCH).min(x.nrows()), ..];
+            z.slice_mut(rows).assign(&to_array(&self.forward(place.rows(x.slice(rows))).value));
+        }
+        z
+    }
+
+    /// The flow as a step of training sees it, with hidden units left out: by composed operations, whatever the engine.
+    pub(crate) fn image_dropping(&self, x: Tensor<2>, dropout: &mut Dropout) -> Mapped {
+        let (mut value, mut total) = (x, None);
+        for layer in &self.layers {
+            let mapped = layer.forward_dropping(value, dropout);
+            value = mapped.value;
+            total = Some(total.map_or(mapped.log_det.clone(), |sum: Tensor<2>| sum + mapped.log_det));
+        }
+        Mapped { value, log_det: total.expect("a flow has at least one layer") }
+    }
+
     /// Layers `range` as a flow of their own: f_{:l} is `slice(0..l)`.
     pub fn slice(&self, range: Range<usize>) -> Self {
         let spec = FlowSpec { dim: self.spec.dim, layers: self.spec.layers[range.clone()].to_vec() };
@@ -324,10 +349,10 @@ impl Bijection for Flow {
     }
 
     fn labels(&self) -> Vec<String> {
-        let own = |(i, layer): (usize, &Box<dyn Bijection>)| {
-            layer.labels().into_iter().map(move |inner| format!(".{i}{inner}"))
-        };
-        self.layers.iter().enumerate().flat_map(own).collect()
+        let layers = self.layers.iter().enumerate();
+        layers
+            .flat_map(|(i, layer)| layer.labels().into_iter().map(move |inner| format!(".{i}{inner}")))
+            .collect()
     }
 
     fn settle(&mut self, x: Tensor<2>, momentum: f64) -> Tensor<2> {

@@ -4,23 +4,10 @@
 //! which the flow's first layer takes to the logits; training replaces the half by uniform noise (dequantisation).
 //! Everything else is as for tables: the model predicts, encodes, samples and is stored in the same way, and
 //! log p(x) is the density of pixel values, so that [`bits_per_dim`] needs only it.
-//!
-//! ```no_run
-//! use flowgmm::{bijection::ImageShape, bits_per_dim, fit_images};
-//! use semisup::{Classifier, SemiSupervised};
-//!
-//! fn digits(data: &SemiSupervised) -> flowgmm::Result<()> {
-//!     let shape = ImageShape { channels: 1, height: 28, width: 28 };
-//!     let model = fit_images(data, shape, 0)?;
-//!     let scores = model.score(data.x());
-//!     println!("{:.2} bits per pixel", bits_per_dim(&scores.log_marginal, shape.dim()));
-//!     let classes = model.predict(data.x());
-//!     let (three_new_ones, _) = model.sample(3, Some(1), 0.7, &mut semisup::rng(0));
-//!     Ok(())
-//! }
-//! ```
 
-use semisup::{Layout, SemiSupervised};
+use ndarray::{Array2, ArrayView2};
+use rand::Rng as _;
+use semisup::{Layout, Rng, SemiSupervised};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -32,6 +19,28 @@ use crate::{
 };
 
 /// Fits a model to images with the settings for CPUs, [`FitConfig::image`].
+///
+/// Columns are pixel values 0 to 255 in the order [channel, row, column]. The model is one like those of tables: it
+/// predicts, scores, encodes, samples and is stored in the same way. For progress, checkpoints, another device or other
+/// settings give a [`FitConfig::image`] of your own to [`crate::Fitter`].
+///
+/// ```no_run
+/// use flowgmm::{bijection::ImageShape, bits_per_dim, dequantised, fit_images};
+/// use semisup::{Classifier, SemiSupervised};
+///
+/// fn digits(data: &SemiSupervised) -> flowgmm::Result<()> {
+///     let shape = ImageShape { channels: 1, height: 28, width: 28 };
+///     let model = fit_images(data, shape, 0)?;
+///     let classes = model.predict(data.x());
+///     println!("the first image is a {}", data.classes()[classes[0]]);
+///     let rows = dequantised(data.x(), &mut semisup::rng(1));
+///     let scores = model.score(rows.view());
+///     println!("{:.2} bits per pixel", bits_per_dim(&scores.log_marginal, shape.dim()));
+///     let (three_new_ones, _) = model.sample(3, Some(1), 0.7, &mut semisup::rng(0));
+///     assert_eq!(three_new_ones.dim(), (3, 784));
+///     model.save("digits.flow".as_ref())
+/// }
+/// ```
 pub fn fit_images(data: &SemiSupervised, shape: ImageShape, seed: u64) -> Result<Model> {
     let model = fit(&FitConfig::image(data, shape)?, data, seed)?;
     // Pictures of other programs can be read if they need no padding, which the flow's own check has made sure of.
@@ -41,7 +50,13 @@ pub fn fit_images(data: &SemiSupervised, shape: ImageShape, seed: u64) -> Result
     }
 }
 
-/// Mean bits per pixel value of rows with these log-densities.
+/// Pixel values spread over their cells, x + u - 1/2 with u uniform in [0, 1). The mean log-density of such rows bounds
+/// the log-probability of the images they came from, which that of the cells' middles does not.
+pub fn dequantised(x: ArrayView2<f64>, rng: &mut Rng) -> Array2<f64> {
+    x.mapv(|x| x + rng.random_range(-0.5..0.5))
+}
+
+/// Mean bits per pixel value of (dequantised) rows with these log-densities.
 pub fn bits_per_dim(log_marginal: &[f64], dim: usize) -> f64 {
     let nats = -log_marginal.iter().sum::<f64>() / log_marginal.len().max(1) as f64;
     nats / (dim as f64 * std::f64::consts::LN_2)
@@ -132,7 +147,7 @@ impl ImageFlow {
 
     /// The flow for CPUs: two stages and as many squeezes.
     pub fn light(shape: ImageShape) -> Result<Self> {
-        if shape.height % 4 != 0 || shape.width % 4 != 0 {
+        if !shape.height.is_multiple_of(4) || !shape.width.is_multiple_of(4) {
             return Err(Error::Config(format!(
                 "height and width of images must be multiples of 4, got {} x {}; pad or crop them",
                 shape.height, shape.width

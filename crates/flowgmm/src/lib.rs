@@ -12,6 +12,7 @@ mod checkpoint;
 mod config;
 mod container;
 mod cost;
+mod dequantise;
 mod device;
 mod em;
 mod error;
@@ -35,7 +36,9 @@ pub mod train;
 pub use bijection::Bijection;
 pub use certificate::{Certificate, certify, jacobian, log_abs_det};
 pub use checkpoint::{Checkpoints, Resume};
-pub use config::{Architecture, Calibration, Columns, CouplingKind, FitConfig, MultiStart, Prepare, Prior};
+pub use config::{
+    Architecture, Calibration, Columns, CouplingKind, Dequantise, FitConfig, MultiStart, Prepare, Prior,
+};
 pub use cost::Cost;
 pub use device::DeviceName;
 pub use em::{Em, MixtureStep, estimate};
@@ -45,7 +48,7 @@ pub use fitted::{FORMAT, Model, Provenance, Scores, TextColumn};
 pub use flow::{Engine, Flow, FlowSpec};
 pub use flowgmm_kernels::instruction_set;
 pub use guides::{Guide, Teacher};
-pub use image::{ImageFlow, LightStage, bits_per_dim, fit_images};
+pub use image::{ImageFlow, LightStage, bits_per_dim, dequantised, fit_images};
 pub use means::{Means, centroids};
 pub use mixture::{Covariance, Mixture, MixtureSpec, MixtureValues, Trainable};
 pub use model::{Densities, FlowGmm, ModelSpec};

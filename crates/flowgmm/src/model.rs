@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Error, Result,
-    bijection::{Bijection, Init, Mapped, Statistics},
+    bijection::{Bijection, Dropout, Init, Mapped, Statistics},
     flow::{Engine, Flow, FlowSpec, Image},
     fused,
     mixture::{Covariance, Mixture, MixtureSpec, MixtureValues},
@@ -217,6 +217,13 @@ impl FlowGmm {
                 (z.clone(), self.mixture.log_conditional(z) + log_det)
             }
         };
+        Densities { z, log_conditional, log_prior: self.mixture.log_prior() }
+    }
+
+    /// The same as a step of training sees it, with hidden units left out.
+    pub(crate) fn densities_dropping(&self, x: Tensor<2>, dropout: &mut Dropout) -> Densities {
+        let Mapped { value: z, log_det } = self.flow.image_dropping(x, dropout);
+        let log_conditional = self.mixture.log_conditional(z.clone()) + log_det;
         Densities { z, log_conditional, log_prior: self.mixture.log_prior() }
     }
 

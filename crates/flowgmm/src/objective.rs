@@ -205,11 +205,23 @@ impl Objective {
         prior: &Tensor<2>,
         progress: f64,
     ) -> Vec<Term> {
-        let k = model.n_classes();
+        self.terms_by(&mut |x| model.densities(x), fixed, batch, prior, progress)
+    }
+
+    /// The same for densities that carry gradients and need not be quite the model's own, as with dropout.
+    pub(crate) fn terms_by(
+        &self,
+        densities: &mut dyn FnMut(Tensor<2>) -> Densities,
+        fixed: &FlowGmm,
+        batch: &Batch,
+        prior: &Tensor<2>,
+        progress: f64,
+    ) -> Vec<Term> {
+        let k = fixed.n_classes();
         let place = fixed.place();
         let unit = match self.scale {
             Scale::Total => 1.0,
-            Scale::PerDimension => 1.0 / model.dim() as f64,
+            Scale::PerDimension => 1.0 / fixed.dim() as f64,
         };
         let n_l = batch.y_l.len();
         let x = match &batch.unlabelled {
@@ -217,7 +229,7 @@ impl Objective {
             Some(u) => Tensor::cat(vec![batch.x_l.clone(), u.x.clone()], 0),
         };
         let n = x.dims()[0];
-        let all = model.densities(x); // one pass for all rows
+        let all = densities(x); // one pass for all rows
         let labelled = all.rows(0, n_l);
         let mut terms = Vec::new();
         let mut add = |name: &'static str, weight: f64, rows: Tensor<2>| {
@@ -255,7 +267,7 @@ impl Objective {
                         add("consistency", weight * unit, expected_nll(&unlabelled, one_hot(&y, k, &place)));
                     }
                     Agreement::SquaredDifference => {
-                        let other = self.tempered(&model.densities(other.clone()));
+                        let other = self.tempered(&densities(other.clone()));
                         add("consistency", weight, squared_difference(&discriminative, &other));
                     }
                     Agreement::CrossEntropy { confidence } => {

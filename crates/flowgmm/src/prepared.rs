@@ -1,11 +1,14 @@
 //! A semi-supervised problem in the flow's own space: preprocessed rows, visible labels, the graph's opinion.
 
+use std::sync::Arc;
+
 use ndarray::{Array2, Axis};
 use semisup::{Preprocess, SemiSupervised};
 
 use crate::{
     Error, Result,
-    config::FitConfig,
+    config::{Dequantise, FitConfig},
+    dequantise::Dequantiser,
     guides::Guides,
     model::FlowGmm,
     train::{Rows, TrainState, TrainingRows},
@@ -19,6 +22,8 @@ pub(crate) struct Prepared {
     pub(crate) preprocess: Preprocess,
     /// All rows, `[n, dim]`.
     pub(crate) x: Array2<f64>,
+    /// The rows in the user's columns, and how they are spread, if training is to see them so.
+    discrete: Option<(Array2<f64>, Arc<Dequantiser>)>,
     labelled: Vec<usize>,
     unlabelled: Vec<usize>,
     y: Vec<Option<usize>>,
@@ -32,13 +37,18 @@ impl Prepared {
     pub(crate) fn new(config: &FitConfig, data: &SemiSupervised) -> Result<Self> {
         let shapes = config.columns.learn(data.x());
         let shaped = semisup::shape(data.x(), &shapes);
-        let preprocess = config.prepare.learn(shaped.view())?.behind(shapes);
+        let preprocess = config.prepare.learn(shaped.view())?.behind(shapes.clone());
+        let spread = match config.dequantise {
+            Dequantise::Off => None,
+            Dequantise::Uniform => Dequantiser::new(data.x(), data.steps(), &shapes, &preprocess),
+        };
         let x = preprocess.apply(data.x());
         let guides = if data.unlabelled().is_empty() { &[] } else { config.guides.as_slice() };
         let guides = Guides::new(guides, data.n_classes(), x.view(), shaped.view())?;
         let mut problem = Self {
             preprocess,
             x,
+            discrete: spread.map(|by| (data.x().to_owned(), by)),
             labelled: data.labelled(),
             unlabelled: data.unlabelled(),
             y: data.y().to_vec(),
@@ -91,11 +101,16 @@ impl Prepared {
             .map(|opinion| opinion.select(Axis(0), &self.unlabelled).iter().map(|&v| v as f32).collect());
         TrainingRows {
             y: labelled.iter().filter_map(|&row| visible[row]).collect(),
-            labelled: Rows::new(self.x.select(Axis(0), &labelled).view()),
-            unlabelled: Rows::new(self.x.select(Axis(0), &self.unlabelled).view()),
+            labelled: self.pick(&labelled),
+            unlabelled: self.pick(&self.unlabelled),
             soft,
             n_classes: self.n_classes,
         }
+    }
+
+    fn pick(&self, rows: &[usize]) -> Rows {
+        let discrete = self.discrete.as_ref().map(|(x, by)| by.rows(x.view(), rows));
+        Rows::new(self.x.select(Axis(0), rows).view()).spread(discrete)
     }
 
     /// An error unless every labelled row has a finite density: a run too short to give up must not end in NaN.

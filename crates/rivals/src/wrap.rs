@@ -94,7 +94,9 @@ where
 fn hide(data: &SemiSupervised, rows: &[usize]) -> semisup::Result<SemiSupervised> {
     let mut y = data.y().to_vec();
     rows.iter().for_each(|&row| y[row] = None);
-    SemiSupervised::new(data.x().to_owned(), y, data.classes().to_vec(), data.columns().to_vec())
+    let hidden =
+        SemiSupervised::new(data.x().to_owned(), y, data.classes().to_vec(), data.columns().to_vec())?;
+    Ok(hidden.with_steps(data.steps().to_vec()))
 }
 
 impl<L: Learner> Learner for Tuned<L>

@@ -1,7 +1,8 @@
 //! A classification problem with few labels, and one with all of them.
 //!
 //! x is `[n, dim]`, finite; y holds for each row `Some(k)`, k < n_classes, or `None` where nobody labelled
-//! it. A value of these types that exists is valid, so learners check nothing.
+//! it. A value of these types that exists is valid, so learners check nothing. Columns whose values lie on a grid may
+//! say so by their step: such values are discrete, and a density on them has no bound unless they are spread.
 
 use ndarray::{Array2, ArrayView2, Axis};
 
@@ -13,7 +14,8 @@ pub struct SemiSupervised {
     x: Array2<f64>,        // [n, dim]
     y: Vec<Option<usize>>, // [n]
     classes: Vec<String>,
-    columns: Vec<String>, // [dim]
+    columns: Vec<String>,    // [dim]
+    steps: Vec<Option<f64>>, // [dim]
 }
 
 impl SemiSupervised {
@@ -26,7 +28,8 @@ impl SemiSupervised {
     ) -> Result<Self> {
         check_rows(x.view(), y.len(), &columns)?;
         check_labels(y.iter().enumerate().filter_map(|(row, y)| y.map(|y| (row, y))), classes.len())?;
-        let data = Self { x, y, classes, columns };
+        let steps = vec![None; columns.len()];
+        let data = Self { x, y, classes, columns, steps };
         let counts = data.class_counts();
         if counts.iter().all(|&count| count == 0) {
             return Err(Error::NoLabels { name: "the data".into() });
@@ -38,6 +41,20 @@ impl SemiSupervised {
             Some(k) => Err(Error::EmptyClass { class: data.classes[k].clone() }),
             None => Ok(data),
         }
+    }
+
+    /// The same rows, of which the values of column j come in steps of `steps[j]`, if that is something.
+    ///
+    /// # Panics
+    /// Unless there is one entry for each column, and steps are finite and positive.
+    pub fn with_steps(mut self, steps: Vec<Option<f64>>) -> Self {
+        self.steps = checked_steps(steps, self.dim());
+        self
+    }
+
+    /// The step in which the values of each column come, `[dim]`; nothing for continuous columns.
+    pub fn steps(&self) -> &[Option<f64>] {
+        &self.steps
     }
 
     /// The features, `[n, dim]`.
@@ -101,7 +118,9 @@ impl SemiSupervised {
     /// If a row is out of range.
     pub fn select(&self, rows: &[usize]) -> Result<SemiSupervised> {
         let y = rows.iter().map(|&row| self.y[row]).collect();
-        Self::new(self.x.select(Axis(0), rows), y, self.classes.clone(), self.columns.clone())
+        let selected =
+            Self::new(self.x.select(Axis(0), rows), y, self.classes.clone(), self.columns.clone())?;
+        Ok(selected.with_steps(self.steps.clone()))
     }
 }
 
@@ -111,7 +130,8 @@ pub struct Labelled {
     x: Array2<f64>, // [n, dim]
     y: Vec<usize>,  // [n]
     classes: Vec<String>,
-    columns: Vec<String>, // [dim]
+    columns: Vec<String>,    // [dim]
+    steps: Vec<Option<f64>>, // [dim]
 }
 
 impl Labelled {
@@ -119,7 +139,22 @@ impl Labelled {
     pub fn new(x: Array2<f64>, y: Vec<usize>, classes: Vec<String>, columns: Vec<String>) -> Result<Self> {
         check_rows(x.view(), y.len(), &columns)?;
         check_labels(y.iter().copied().enumerate(), classes.len())?;
-        Ok(Self { x, y, classes, columns })
+        let steps = vec![None; columns.len()];
+        Ok(Self { x, y, classes, columns, steps })
+    }
+
+    /// The same rows, of which the values of column j come in steps of `steps[j]`, if that is something.
+    ///
+    /// # Panics
+    /// Unless there is one entry for each column, and steps are finite and positive.
+    pub fn with_steps(mut self, steps: Vec<Option<f64>>) -> Self {
+        self.steps = checked_steps(steps, self.dim());
+        self
+    }
+
+    /// The step in which the values of each column come, `[dim]`; nothing for continuous columns.
+    pub fn steps(&self) -> &[Option<f64>] {
+        &self.steps
     }
 
     /// The features, `[n, dim]`.
@@ -172,6 +207,7 @@ impl Labelled {
             y: rows.iter().map(|&row| self.y[row]).collect(),
             classes: self.classes.clone(),
             columns: self.columns.clone(),
+            steps: self.steps.clone(),
         }
     }
 
@@ -184,7 +220,8 @@ impl Labelled {
         for &row in rows {
             y[row] = Some(self.y[row]);
         }
-        SemiSupervised::new(self.x.clone(), y, self.classes.clone(), self.columns.clone())
+        let data = SemiSupervised::new(self.x.clone(), y, self.classes.clone(), self.columns.clone())?;
+        Ok(data.with_steps(self.steps.clone()))
     }
 }
 
@@ -212,6 +249,15 @@ fn check_labels(mut labels: impl Iterator<Item = (usize, usize)>, n_classes: usi
         Some((row, label)) => Err(Error::LabelOutOfRange { row: row + 1, label, n_classes }),
         None => Ok(()),
     }
+}
+
+fn checked_steps(steps: Vec<Option<f64>>, dim: usize) -> Vec<Option<f64>> {
+    assert_eq!(steps.len(), dim, "one entry for each column");
+    assert!(
+        steps.iter().flatten().all(|step| step.is_finite() && *step > 0.),
+        "steps are lengths: {steps:?}"
+    );
+    steps
 }
 
 fn count<'a>(labels: impl IntoIterator<Item = &'a usize>, n_classes: usize) -> Vec<usize> {
@@ -273,5 +319,9 @@ mod tests {
         assert!(matches!(data.select(&[0, 1]), Err(Error::EmptyClass { .. })));
         assert!(matches!(full.reveal(&[0]), Err(Error::EmptyClass { .. })));
         assert_eq!(full.select(&[2, 0]).y(), [1, 0]);
+        let steps = vec![Some(2.), None];
+        let full = full.with_steps(steps.clone());
+        assert_eq!(full.select(&[2, 0]).steps(), steps);
+        assert_eq!(full.reveal(&[3, 1]).unwrap().labelled_only().steps(), steps);
     }
 }

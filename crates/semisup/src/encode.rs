@@ -160,6 +160,11 @@ impl Encoding {
         self.features.iter().map(Feature::name).collect()
     }
 
+    /// The step in which the values of each dimension come, `[dim]`; nothing for continuous ones, and for levels.
+    pub fn steps(&self) -> Vec<Option<f64>> {
+        self.features.iter().map(Feature::step).collect()
+    }
+
     /// Number of dimensions.
     pub fn dim(&self) -> usize {
         self.features.len()

@@ -12,12 +12,13 @@ use rand::Rng as _;
 use rand_distr::StandardNormal;
 use serde::{Deserialize, Serialize};
 
-use crate::linalg::{Eigen, symmetric_eigen};
 use crate::{Error, Result, Rng};
 
+mod directions;
 mod monotone;
 mod validate;
 
+use directions::Directions;
 pub use monotone::{Monotone, normal_quantile};
 
 /// A fitted map. One read from a file must pass [`Preprocess::validate`] before use.
@@ -278,30 +279,21 @@ impl Preprocess {
             )));
         }
         let scaled = self.scaled(x);
-        let covariance = scaled.t().dot(&scaled) / x.nrows() as f64;
-        if covariance.iter().any(|value| !value.is_finite()) {
-            return Err(too_large());
-        }
-        let Eigen { values, vectors } = symmetric_eigen(covariance.view());
-        // Below this, variance is rounding: dividing by it would blow up noise, and the inverse would not be
-        // one.
-        let least = values[0] * 1e-12;
-        let kept = values.iter().take(dims).take_while(|&&value| value > least).count();
+        let Directions { variance, r, total } =
+            directions::leading(scaled.view(), dims).ok_or_else(too_large)?;
+        let kept = variance.len();
         if kept == 0 {
             return Err(unscalable(
                 "all rows are the same, so there is no principal direction: add rows that differ".into(),
             ));
         }
-        let variance = &values[..kept];
-        let total: f64 = values.iter().map(|value| value.max(0.)).sum();
         let whitened: Vec<f64> = variance.iter().map(|value| value.powf(1. - whiten)).collect();
         let global = to_unit_mean(&whitened);
         self.method = method(variance.iter().sum::<f64>() / total);
-        let directions = vectors.select(Axis(0), &(0..kept).collect::<Vec<_>>()).reversed_axes();
         let dropped = self.dim_in() - self.constant.len() - kept;
         let lost = total - variance.iter().sum::<f64>();
         self.projection = Some(Projection {
-            directions: directions.iter().copied().collect(),
+            directions: r.iter().copied().collect(),
             gain: variance.iter().map(|value| global * value.powf(-whiten / 2.)).collect(),
             residual: if dropped > 0 && lost > total * 1e-12 { lost / dropped as f64 } else { 0. },
         });

@@ -269,3 +269,20 @@ fn a_long_tailed_column_becomes_normal_and_comes_back() {
         assert!((semisup::normal_quantile(p) - z).abs() < 1e-8, "{p}");
     }
 }
+
+/// Rows that are there twice have the same covariance, and are more than the columns.
+#[test]
+fn wide_tables_have_the_directions_of_tall_ones() {
+    let mut rng = rng(8);
+    let x = Array2::from_shape_simple_fn((20, 30), || rng.random_range(-1. ..1.));
+    let twice = semisup::ndarray::concatenate![Axis(0), x, x];
+    for whiten in [0., 1.] {
+        let wide = Preprocess::pca(x.view(), 32, whiten).unwrap();
+        let tall = Preprocess::pca(twice.view(), 32, whiten).unwrap();
+        assert_eq!((wide.dim_out(), tall.dim_out()), (19, 19), "20 centred rows span 19 directions");
+        let (a, b) = (wide.apply(x.view()), tall.apply(x.view()));
+        assert!((&a - &b).iter().all(|d| d.abs() < 1e-6), "whitening {whiten}");
+        let back = wide.invert(a.view());
+        assert!((&back - &x).iter().all(|d| d.abs() < 1e-9), "training rows come back");
+    }
+}

@@ -84,7 +84,7 @@ fn measurements() {
         for name in ["c2", "c3", "c4"] {
             let kind = &schema.column(name).unwrap().kind;
             assert!(
-                matches!(kind, Kind::Numeric { facts, .. } if facts.step == Some(1e-4)),
+                matches!(kind, Kind::Numeric { facts, .. } if facts.grid == Some(1e-4)),
                 "{name}: {kind:?}"
             );
         }

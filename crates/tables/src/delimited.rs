@@ -1,7 +1,8 @@
 //! Delimited text: records in, columns out, no text per cell in between.
 //!
 //! A UTF-8 byte order mark, CRLF line ends, blank lines and spaces around cells are accepted; a row as long as the
-//! header is demanded. Lines are counted as an editor does.
+//! header is demanded. Lines are counted as an editor does. Between semicolons, which spreadsheets write where the comma
+//! is the decimal point, `1,5` and `1.234,5` are the numbers they are there.
 
 use std::io::{self, Read};
 
@@ -12,6 +13,7 @@ use crate::{
     Delimiter, Error, Header, InputFormat, Options, Result, Warning,
     column::ColumnBuilder,
     missing::MissingRules,
+    number,
     sniff::{first_cells, looks_like_data},
 };
 
@@ -51,6 +53,7 @@ impl Delimited {
     }
 
     fn read(&mut self) -> Result<Option<Frame>> {
+        let commas = self.rows.delimiter == Delimiter::Semicolon;
         let mut lines = Vec::with_capacity(self.batch);
         let builder = |(_, name): &(usize, String)| ColumnBuilder::new(self.missing.of(name), self.batch);
         let mut builders: Vec<ColumnBuilder> = self.columns.iter().map(builder).collect();
@@ -63,7 +66,11 @@ impl Delimited {
                 },
             };
             for (builder, &(at, _)) in builders.iter_mut().zip(&self.columns) {
-                builder.bytes(&self.rows.record[at]);
+                let cell = &self.rows.record[at];
+                match commas.then(|| decimal_comma(cell)).flatten() {
+                    Some(value) => builder.number(value),
+                    None => builder.bytes(cell),
+                }
             }
             lines.push(line);
         }
@@ -186,6 +193,26 @@ impl Rows {
         let format = InputFormat::Delimited(Some(self.delimiter)).name();
         Error::reading(&self.name, format, error.into())
     }
+}
+
+/// The number of `-1,5` or `1.234,5`: digits, perhaps in groups of three, one comma, digits.
+fn decimal_comma(cell: &[u8]) -> Option<f64> {
+    let comma = cell.iter().position(|&byte| byte == b',')?;
+    let (whole, decimals) = (cell[..comma].trim_ascii_start(), cell[comma + 1..].trim_ascii_end());
+    let (sign, whole) = match whole {
+        [b'-', rest @ ..] => (-1., rest),
+        [b'+', rest @ ..] | rest => (1., rest),
+    };
+    let digits = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
+    let mut groups = whole.split(|&byte| byte == b'.');
+    let first = groups.next().filter(|group| digits(group))?;
+    let grouped = whole.len() == first.len() || first.len() <= 3;
+    if !grouped || !digits(decimals) || !groups.all(|group| group.len() == 3 && digits(group)) {
+        return None;
+    }
+    let whole = whole.iter().filter(|byte| **byte != b'.');
+    let text: Vec<u8> = whole.chain(b".").chain(decimals).copied().collect();
+    number::parse(&text).map(|value| sign * value)
 }
 
 fn is_blank(cell: &[u8]) -> bool {

@@ -99,6 +99,59 @@ pub enum Error {
         expected: usize,
     },
 
+    /// JSON lines without a line.
+    #[error("{name} is empty: expected one JSON object per line")]
+    NoObjects {
+        /// The file.
+        name: String,
+    },
+
+    /// A line of JSON lines that is no object.
+    #[error(
+        "{name}, line {line}, character {character}: {why}. Every line must be one JSON object, such as \
+         {{\"width\": 1.5, \"colour\": \"red\"}}: correct the line, or remove it"
+    )]
+    NotAnObject {
+        /// The file.
+        name: String,
+        /// The line.
+        line: u64,
+        /// The character of the line where that shows.
+        character: usize,
+        /// What is wrong.
+        why: String,
+    },
+
+    /// A value of JSON lines that is no cell.
+    #[error(
+        "{name}, line {line}, key '{key}': found {found}, expected a number, a text, true, false or null. Give its \
+         parts keys of their own, or remove the key"
+    )]
+    Nested {
+        /// The file.
+        name: String,
+        /// The line.
+        line: u64,
+        /// The key.
+        key: String,
+        /// "a list" or "an object".
+        found: &'static str,
+    },
+
+    /// A column that must not be left out and appears in JSON lines too late to be one.
+    #[error(
+        "{name}, line {line}: the key '{key}' appears here for the first time, but columns are decided by the first \
+         rows. Put a row that has it at the top, or write \"{key}\": null there"
+    )]
+    LateKey {
+        /// The file.
+        name: String,
+        /// The line.
+        line: u64,
+        /// The key.
+        key: String,
+    },
+
     /// Arrays of an NPZ file that are no columns of one table.
     #[error("{name}: {why}. The arrays are {arrays}. {remedy}")]
     Arrays {

@@ -22,6 +22,9 @@ pub enum InputFormat {
     /// NumPy arrays of one length: a two-dimensional `x` gives `x0`, `x1`, ..., a one-dimensional `y` gives `y`.
     /// From a stream it is held in memory as it is, at most 2 GiB.
     Npz,
+    /// One JSON object per line. The columns are the keys of the first rows (a batch of them) in the order of their
+    /// first appearance; a key that an object lacks is a missing cell, one that appears only later is left out.
+    JsonLines,
 }
 
 /// What stands between two cells.
@@ -82,6 +85,7 @@ impl InputFormat {
             Self::Arrow => "Arrow",
             Self::Npy => "NPY",
             Self::Npz => "NPZ",
+            Self::JsonLines => "JSON lines",
         }
     }
 
@@ -99,9 +103,14 @@ impl InputFormat {
             "arrow" | "arrows" | "feather" | "ipc" => Ok(Self::Arrow),
             "npy" => Ok(Self::Npy),
             "npz" => Ok(Self::Npz),
-            "json" | "jsonl" | "ndjson" => foreign("JSON", "convert it to CSV or Parquet"),
+            "jsonl" | "ndjson" => Ok(Self::JsonLines),
+            _ if is_object(head) => Ok(Self::JsonLines),
+            "json" => foreign("JSON but not one object per line", JSON),
             _ if head.contains(&0) && !head.starts_with(b"\xff\xfe") && !head.starts_with(b"\xfe\xff") => {
-                foreign("binary data of an unknown kind", "expected CSV, TSV, Parquet, Arrow, NPY or NPZ")
+                foreign(
+                    "binary data of an unknown kind",
+                    "expected CSV, TSV, JSON lines, Parquet, Arrow, NPY or NPZ",
+                )
             }
             _ => Ok(Self::Delimited(None)), // UTF-16 too, whose own error says what to do
         }
@@ -113,6 +122,15 @@ struct Magic {
     format: std::result::Result<InputFormat, (&'static str, &'static str)>,
 }
 
+/// Whether a text starts with a JSON object.
+fn is_object(head: &[u8]) -> bool {
+    let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+    let inside = text.strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
+    inside.is_some_and(|inside| matches!(inside.first(), Some(b'"' | b'}')))
+}
+
+const JSON: &str =
+    "write one object per line (pandas: to_json(.., orient='records', lines=True); jq -c '.[]'), or CSV";
 const UNPACK: &str = "unpack it first, or pack it with gzip";
 const SPREADSHEET: (&str, &str) = ("a spreadsheet", "save the sheet as CSV in UTF-8");
 
@@ -160,7 +178,7 @@ impl fmt::Display for InputFormat {
 impl FromStr for InputFormat {
     type Err = String;
 
-    /// `csv` (any delimiter), `tsv`, `parquet`, `arrow`, `npy` or `npz`.
+    /// `csv` (any delimiter), `tsv`, `jsonl`, `parquet`, `arrow`, `npy` or `npz`.
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         match text.to_lowercase().as_str() {
             "csv" => Ok(Self::Delimited(None)),
@@ -169,7 +187,10 @@ impl FromStr for InputFormat {
             "arrow" | "feather" | "ipc" => Ok(Self::Arrow),
             "npy" => Ok(Self::Npy),
             "npz" => Ok(Self::Npz),
-            _ => Err(format!("there is no format '{text}': expected csv, tsv, parquet, arrow, npy or npz")),
+            "jsonl" | "ndjson" => Ok(Self::JsonLines),
+            _ => Err(format!(
+                "there is no format '{text}': expected csv, tsv, jsonl, parquet, arrow, npy or npz"
+            )),
         }
     }
 }

@@ -1,8 +1,9 @@
-//! Tables from files: CSV, TSV, Parquet, Arrow, NPY and NPZ in; CSV, TSV, Parquet, Arrow and JSON out.
+//! Tables from files: CSV, TSV, JSON lines, Parquet, Arrow, NPY and NPZ in; CSV, TSV, Parquet, Arrow and JSON out.
 //!
 //! ```text
 //! path, "-" or stream ─Source→ bytes (unzipped if gzip) ─format: magic, then extension→ one reader per format
 //!   delimited text ─records, cells straight from bytes─┐
+//!   JSON lines ─objects, one at a time─────────────────┤
 //!   Parquet ─checked footer and pages→ RecordBatch ────┤
 //!   Arrow ─checked messages→ RecordBatch ──────────────┼→ semisup::Frame batches ─→ Reader (an iterator)
 //!   NPY, NPZ ─checked header→ rows of elements ────────┘
@@ -33,6 +34,7 @@ mod delimited;
 mod error;
 mod format;
 mod ipc;
+mod json;
 mod missing;
 mod npy;
 mod npz;

@@ -3,8 +3,8 @@
 use semisup::Frame;
 
 use crate::{
-    Error, Header, InputFormat, Options, Result, Source, Warning, delimited::Delimited, ipc, npy, npz,
-    parquet, sniff, source::Input,
+    Error, Header, InputFormat, Options, Result, Source, Warning, delimited::Delimited, ipc, json::JsonLines,
+    npy, npz, parquet, sniff, source::Input,
 };
 
 /// Opens a table and checks what can be checked before its rows: format, header, types, columns asked for.
@@ -39,6 +39,7 @@ pub fn open(source: impl Into<Source>, options: &Options) -> Result<Reader> {
             Box::new(parquet::open(input.into_shared(format)?, &name, options, &mut warnings)?)
         }
         InputFormat::Arrow => Box::new(ipc::open(input.into_stream(), &name, options, &mut warnings)?),
+        InputFormat::JsonLines => Box::new(JsonLines::open(input.into_stream(), &name, options)?),
         InputFormat::Npy => Box::new(npy::open(input, options)?),
         InputFormat::Npz => Box::new(npz::open(input.into_shared(format)?, &name, options)?),
     };

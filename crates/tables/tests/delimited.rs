@@ -24,6 +24,19 @@ fn assert_complains(text: impl AsRef<[u8]>, parts: &[&str]) {
 }
 
 #[test]
+fn between_semicolons_a_comma_is_the_decimal_point() {
+    let cells = |text: &str| column(&read(text, &Options::default()).unwrap(), "a");
+    let german = "a;b\n1,5;x\n-0,25;y\n1.234.567,5;z\n7;\n 2,0 ;\n";
+    assert_eq!(cells(german), ["1.5", "-0.25", "1234567.5", "7", "2"]);
+    assert_eq!(
+        cells("a;b\n1,2,3;x\n12.34,5;y\n,5;z\n1,;w\n1,x;v\n")[..2],
+        ["1,2,3", "12.34,5"],
+        "no numbers"
+    );
+    assert_eq!(cells("a\tb\n1,5\tx\n"), ["1,5"], "between tabs a comma may be anything");
+}
+
+#[test]
 fn numbers_texts_and_missing_cells() {
     let frame = read("a,b,c\n1,red,x\n NA ,?,3.0\n-2.5e1,,03\n", &plain()).unwrap();
     assert_eq!(column(&frame, "a"), ["1", "", "-25"]);

@@ -5,12 +5,17 @@ mod common;
 use std::path::Path;
 
 use common::{assert_says, column, read};
-use flowgmm_tables::{ColumnType, Options, OutputFormat, Writer};
+use flowgmm_tables::{ColumnType, InputFormat, Options, OutputFormat, Writer};
 use proptest::prelude::*;
 use semisup::{Cells, Column, Frame, Texts};
 
-const READ_BACK: [OutputFormat; 4] =
-    [OutputFormat::Csv, OutputFormat::Tsv, OutputFormat::Parquet, OutputFormat::Arrow];
+const READ_BACK: [OutputFormat; 5] = [
+    OutputFormat::Csv,
+    OutputFormat::Tsv,
+    OutputFormat::Parquet,
+    OutputFormat::Arrow,
+    OutputFormat::JsonLines,
+];
 
 fn frame(numbers: Vec<f64>, texts: &[Option<&str>]) -> Frame {
     let lines = (1..=numbers.len() as u64).collect();
@@ -96,9 +101,12 @@ fn text_formats_look_as_other_programs_expect() {
 
 #[test]
 fn a_table_without_rows_is_still_a_table() {
-    for format in READ_BACK {
+    for format in READ_BACK.into_iter().filter(|format| *format != OutputFormat::JsonLines) {
         assert_says(read(write(format, &[]), &Options::default()).unwrap_err(), &["no rows"]);
     }
+    let lines = Options { format: Some(InputFormat::JsonLines), ..Options::default() };
+    let nothing = read(write(OutputFormat::JsonLines, &[]), &lines).unwrap_err();
+    assert_says(nothing, &["is empty"]); // without rows there are no keys either
 }
 
 #[test]
@@ -158,7 +166,7 @@ impl std::io::Write for Full {
 #[test]
 fn a_full_disk_is_an_io_error_in_every_format() {
     let batch = frame((0..3000).map(f64::from).collect(), &vec![Some("some text"); 3000]);
-    for format in [&READ_BACK[..], &[OutputFormat::Json, OutputFormat::JsonLines]].concat() {
+    for format in [&READ_BACK[..], &[OutputFormat::Json]].concat() {
         for room in [0, 4, 1000] {
             let attempt = Writer::new(Full(room), "disk", format, &kinds())
                 .and_then(|mut writer| writer.write(&batch).and_then(|()| writer.finish()));

@@ -78,10 +78,10 @@ fn files_of_another_kind_are_named() {
     says(&empty.finish().unwrap().into_inner(), &["without NumPy arrays"]);
 
     let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("rows.jsonl");
-    std::fs::write(&file, "{\"a\":1}\n").unwrap();
+    let file = directory.path().join("rows.json");
+    std::fs::write(&file, "[{\"a\":1}]\n").unwrap();
     let error = open(file.as_path(), &Options::default()).err().unwrap();
-    assert_says(error, &["rows.jsonl is JSON", "CSV or Parquet"]);
+    assert_says(error, &["rows.json is JSON but not one object per line", "jq -c"]);
 }
 
 fn stored() -> zip::write::SimpleFileOptions {

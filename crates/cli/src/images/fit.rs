@@ -6,7 +6,7 @@ use std::{
 };
 
 use clap::ArgMatches;
-use flowgmm::{Cost, Decision, FitConfig, Model, Recipe, bijection::ImageShape, bits_per_dim, tensor::Place};
+use flowgmm::{Cost, Decision, FitConfig, Model, Recipe, bijection::ImageShape, tensor::Place};
 use flowgmm_datasets::{Collection, ImageSource, LabelSplits, ReadOptions};
 use semisup::{
     Classifier, Layout, Scores, SemiSupervised, metrics,
@@ -14,7 +14,7 @@ use semisup::{
 };
 use serde_json::{Value, json};
 
-use super::{describe, recognise, say};
+use super::{bits, describe, places, recognise, say};
 use crate::{
     configure_threads,
     data::failure,
@@ -102,6 +102,9 @@ pub fn run(args: &Args, source: ImageSource, matches: &ArgMatches) -> Result<()>
     let Some(path) = args.model.as_ref().filter(|_| !args.print_config) else {
         return output::print(&settings.to_toml());
     };
+    if let Some(test) = &args.test {
+        check_ahead(args, test, data.classes())?;
+    }
     let place = Place::on(&settings.device)?;
     settings.config.validate()?;
     let cost = Cost::of(&settings.config, &data);
@@ -115,8 +118,8 @@ pub fn run(args: &Args, source: ImageSource, matches: &ArgMatches) -> Result<()>
     let model = model.with_layout(layout).with_decisions(recipe.decisions);
     model.save(path)?;
     let seconds = began.elapsed().as_secs_f64();
-    let test = args.test.as_ref().map(|test| tested(args, &model, path, test)).transpose()?;
-    let bits = bits_per_dim(&model.score(spread(&data).view()).log_marginal, layout.pixels());
+    let test = args.test.as_ref().map(|test| tested(args, &model, &layout, path, test)).transpose()?;
+    let bits = bits(&model, &layout, spread(&data).view());
     let outcome =
         Outcome { model: &model, data: &data, settings: &settings, cost, path, bits, test, seconds };
     if args.json { output::print_json(&outcome.to_json()) } else { output::print(&outcome.to_text(&layout)) }
@@ -273,13 +276,26 @@ fn spread(data: &SemiSupervised) -> Array2<f64> {
     data.x().select(Axis(0), &rows)
 }
 
+/// Says what is wrong with `--test` before a long fit, as far as can be seen without decoding every picture.
+fn check_ahead(args: &Args, test: &Path, classes: &[String]) -> Result<()> {
+    let source = recognise(test, args.reading.suffix())?.ok_or_else(|| match test.exists() {
+        true => Failure::Data(format!(
+            "{} holds no images, but the model is to learn from images",
+            test.display()
+        )),
+        false => Failure::io(test)(std::io::ErrorKind::NotFound.into()),
+    })?;
+    let options = ReadOptions { labels: args.images.test_labels.as_deref(), suffix: args.reading.suffix() };
+    let collection = Collection::open(test, source, &options).map_err(failure)?;
+    places(&collection, classes).map(drop)
+}
+
 /// Scores on the images of `--test`, and their bits per pixel value.
-fn tested(args: &Args, model: &Model, path: &Path, test: &Path) -> Result<(Scores, f64)> {
+fn tested(args: &Args, model: &Model, layout: &Layout, path: &Path, test: &Path) -> Result<(Scores, f64)> {
     let labels = args.images.test_labels.as_deref();
     let rows = evaluate::labelled(model, path, test, None, &args.reading, labels)?;
-    let scored = model.score(rows.x.view());
-    let pixels = model.layout().map_or(model.columns().len(), Layout::pixels);
-    Ok((Scores::from_log_probs(&scored.log_probs, &rows.y), bits_per_dim(&scored.log_marginal, pixels)))
+    let scores = Scores::from_log_probs(&model.score(rows.x.view()).log_probs, &rows.y);
+    Ok((scores, bits(model, layout, rows.x.view())))
 }
 
 /// What a fit is summed up from.

@@ -3,7 +3,7 @@
 use burn::tensor::Tensor;
 use semisup::Rng;
 
-use super::{Bijection, Init, Mapped, Mask, conditioner::Conditioner};
+use super::{Bijection, Dropout, Init, Mapped, Mask, conditioner::Conditioner};
 use crate::{tensor::Place, theta::Theta};
 
 #[derive(Clone, Debug)]
@@ -24,6 +24,13 @@ impl Additive {
         let net = Conditioner::new(dim, mask, hidden, 1);
         Self { theta: Theta::new(net.draw(init, rng), place), net }
     }
+
+    fn map(&self, x: Tensor<2>, dropout: Option<&mut Dropout>) -> Mapped {
+        let (kept, changed) = self.net.split(x);
+        let log_det = changed.zeros_like().sum_dim(1);
+        let t = self.net.net(&self.theta, kept.clone(), dropout);
+        Mapped { value: self.net.merge(kept, changed + t), log_det }
+    }
 }
 
 impl Bijection for Additive {
@@ -32,15 +39,16 @@ impl Bijection for Additive {
     }
 
     fn forward(&self, x: Tensor<2>) -> Mapped {
-        let (kept, changed) = self.net.split(x);
-        let log_det = changed.zeros_like().sum_dim(1);
-        let t = self.net.net(&self.theta, kept.clone());
-        Mapped { value: self.net.merge(kept, changed + t), log_det }
+        self.map(x, None)
+    }
+
+    fn forward_dropping(&self, x: Tensor<2>, dropout: &mut Dropout) -> Mapped {
+        self.map(x, Some(dropout))
     }
 
     fn inverse(&self, z: Tensor<2>) -> Tensor<2> {
         let (kept, changed) = self.net.split(z);
-        let t = self.net.net(&self.theta, kept.clone());
+        let t = self.net.net(&self.theta, kept.clone(), None);
         self.net.merge(kept, changed - t)
     }
 

@@ -14,7 +14,7 @@ use flowgmm_kernels::Coupling;
 use semisup::Rng;
 use serde::{Deserialize, Serialize};
 
-use super::{Bijection, Init, Kernel, Mapped, Mask, conditioner::Conditioner};
+use super::{Bijection, Dropout, Init, Kernel, Mapped, Mask, conditioner::Conditioner};
 use crate::{tensor::Place, theta::Theta};
 
 /// The order in which a coupling scales and shifts.
@@ -66,12 +66,22 @@ impl Affine {
     }
 
     /// Scale and shift for rows of kept columns.
-    fn scale_shift(&self, kept: Tensor<2>) -> (Tensor<2>, Tensor<2>) {
+    fn scale_shift(&self, kept: Tensor<2>, dropout: Option<&mut Dropout>) -> (Tensor<2>, Tensor<2>) {
         let changed = self.net.change.len();
-        let output = self.net.net(&self.theta, kept);
+        let output = self.net.net(&self.theta, kept, dropout);
         let g = self.theta.part(self.net.n_parts());
         let s = output.clone().narrow(1, 0, changed).tanh() * g;
         (s, output.narrow(1, changed, changed))
+    }
+
+    fn map(&self, x: Tensor<2>, dropout: Option<&mut Dropout>) -> Mapped {
+        let (kept, changed) = self.net.split(x);
+        let (s, t) = self.scale_shift(kept.clone(), dropout);
+        let changed = match self.form {
+            Form::ShiftThenScale => (changed + t) * s.clone().exp(),
+            Form::ScaleThenShift => changed * s.clone().exp() + t,
+        };
+        Mapped { value: self.net.merge(kept, changed), log_det: s.sum_dim(1) }
     }
 }
 
@@ -81,18 +91,16 @@ impl Bijection for Affine {
     }
 
     fn forward(&self, x: Tensor<2>) -> Mapped {
-        let (kept, changed) = self.net.split(x);
-        let (s, t) = self.scale_shift(kept.clone());
-        let changed = match self.form {
-            Form::ShiftThenScale => (changed + t) * s.clone().exp(),
-            Form::ScaleThenShift => changed * s.clone().exp() + t,
-        };
-        Mapped { value: self.net.merge(kept, changed), log_det: s.sum_dim(1) }
+        self.map(x, None)
+    }
+
+    fn forward_dropping(&self, x: Tensor<2>, dropout: &mut Dropout) -> Mapped {
+        self.map(x, Some(dropout))
     }
 
     fn inverse(&self, z: Tensor<2>) -> Tensor<2> {
         let (kept, changed) = self.net.split(z);
-        let (s, t) = self.scale_shift(kept.clone());
+        let (s, t) = self.scale_shift(kept.clone(), None);
         let changed = match self.form {
             Form::ShiftThenScale => changed * s.neg().exp() - t,
             Form::ScaleThenShift => (changed - t) * s.neg().exp(),

@@ -7,7 +7,7 @@ use burn::tensor::{Int, Tensor, activation::relu};
 use rand::Rng as _;
 use semisup::Rng;
 
-use super::{Init, Mask};
+use super::{Dropout, Init, Mask};
 use crate::{tensor::Place, theta::Theta};
 
 /// Column split and layer sizes of a coupling. The parameters live with the coupling.
@@ -60,8 +60,8 @@ impl Conditioner {
         2 * (self.sizes.len() - 1)
     }
 
-    /// The network's output for rows of kept columns.
-    pub(super) fn net(&self, theta: &Theta, kept: Tensor<2>) -> Tensor<2> {
+    /// The network's output for rows of kept columns, with units of its first hidden layer left out if asked to.
+    pub(super) fn net(&self, theta: &Theta, kept: Tensor<2>, mut dropout: Option<&mut Dropout>) -> Tensor<2> {
         let layers = self.sizes.len() - 1;
         let rows = kept.dims()[0];
         let mut h = kept;
@@ -74,6 +74,12 @@ impl Conditioner {
             };
             if i + 1 < layers {
                 h = relu(h);
+            }
+            if i == 0
+                && layers > 1
+                && let Some(dropout) = &mut dropout
+            {
+                h = dropout.apply(h);
             }
         }
         h

@@ -18,6 +18,7 @@ mod actnorm;
 mod additive;
 mod affine;
 mod conditioner;
+mod dropout;
 mod image;
 mod linear;
 mod logit;
@@ -33,6 +34,7 @@ use semisup::Rng;
 use serde::{Deserialize, Serialize};
 
 pub use affine::Form;
+pub use dropout::Dropout;
 pub use image::{ConvNet, ImageMask, ImageShape};
 pub use mask::Mask;
 
@@ -82,6 +84,11 @@ pub trait Bijection: Debug + Send + Sync {
 
     /// z = f(x) and log|det df/dx|.
     fn forward(&self, x: Tensor<2>) -> Mapped;
+
+    /// The same for a step of training, with hidden units of the network left out; most maps have no network.
+    fn forward_dropping(&self, x: Tensor<2>, _dropout: &mut Dropout) -> Mapped {
+        self.forward(x)
+    }
 
     /// x = f^-1(z).
     fn inverse(&self, z: Tensor<2>) -> Tensor<2>;
@@ -258,7 +265,7 @@ impl BijectionSpec {
             }
             Self::Squeeze { shape } => {
                 shape.check(dim)?;
-                if shape.height % 2 == 0 && shape.width % 2 == 0 {
+                if shape.height.is_multiple_of(2) && shape.width.is_multiple_of(2) {
                     return Ok(());
                 }
                 wrong(format!("a squeeze halves height and width, got {} x {}", shape.height, shape.width))

@@ -13,7 +13,7 @@
 use burn::tensor::{Bool, Tensor, activation::softplus};
 use semisup::Rng;
 
-use super::{Bijection, Init, Mapped, Mask, conditioner::Conditioner};
+use super::{Bijection, Dropout, Init, Mapped, Mask, conditioner::Conditioner};
 use crate::{
     tensor::{Place, log_normalise},
     theta::Theta,
@@ -116,25 +116,23 @@ impl Spline {
     }
 
     /// Kept columns, changed values as lines `[r, 1]`, the network's output per line, and which lines are outside.
-    fn lines(&self, x: Tensor<2>) -> (Tensor<2>, Tensor<2>, Tensor<2>, Tensor<2, Bool>) {
+    fn lines(
+        &self,
+        x: Tensor<2>,
+        dropout: Option<&mut Dropout>,
+    ) -> (Tensor<2>, Tensor<2>, Tensor<2>, Tensor<2, Bool>) {
         let (kept, changed) = self.net.split(x);
         let rows = changed.dims()[0] * self.net.change.len();
-        let raw = self.net.net(&self.theta, kept.clone()).reshape([rows, 3 * self.bins - 1]);
+        let raw = self.net.net(&self.theta, kept.clone(), dropout).reshape([rows, 3 * self.bins - 1]);
         let value = changed.reshape([rows, 1]);
         // Written so that a NaN counts as inside and stays visible.
         let outside = value.clone().detach().abs().greater_scalar(self.bound);
         (kept, value, raw, outside)
     }
-}
 
-impl Bijection for Spline {
-    fn dim(&self) -> usize {
-        self.net.dim
-    }
-
-    fn forward(&self, x: Tensor<2>) -> Mapped {
+    fn map(&self, x: Tensor<2>, dropout: Option<&mut Dropout>) -> Mapped {
         let n = x.dims()[0];
-        let (kept, value, raw, outside) = self.lines(x);
+        let (kept, value, raw, outside) = self.lines(x, dropout);
         // Outside lines are computed at 0 and then replaced, so that no gradient there can be NaN.
         let inside = value.clone().mask_fill(outside.clone(), 0.0);
         let bin = self.bin(raw, inside.clone(), Side::Data);
@@ -155,10 +153,24 @@ impl Bijection for Spline {
         let log_det = log_slope.mask_fill(outside, 0.0).reshape([n, self.net.change.len()]).sum_dim(1);
         Mapped { value: self.net.merge(kept, changed), log_det }
     }
+}
+
+impl Bijection for Spline {
+    fn dim(&self) -> usize {
+        self.net.dim
+    }
+
+    fn forward(&self, x: Tensor<2>) -> Mapped {
+        self.map(x, None)
+    }
+
+    fn forward_dropping(&self, x: Tensor<2>, dropout: &mut Dropout) -> Mapped {
+        self.map(x, Some(dropout))
+    }
 
     fn inverse(&self, z: Tensor<2>) -> Tensor<2> {
         let n = z.dims()[0];
-        let (kept, value, raw, outside) = self.lines(z);
+        let (kept, value, raw, outside) = self.lines(z, None);
         let inside = value.clone().mask_fill(outside.clone(), 0.0);
         let bin = self.bin(raw, inside.clone(), Side::Latent);
         // a xi^2 + b xi + c = 0, solved in the form that does not cancel.

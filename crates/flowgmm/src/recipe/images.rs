@@ -27,7 +27,7 @@ impl FitConfig {
         config.architecture.coupling = CouplingKind::Affine { form: Form::ScaleThenShift };
         config.architecture.init = Init::Identity;
         config.architecture.means = Means::Random { r: 0.3 };
-        config.train.steps = 12_000;
+        config.train.steps = 10_000;
         config.train.batch_labelled = 48;
         config.train.batch_unlabelled = 96;
         config.train.schedule = Schedule { peak: 2e-3, warm_up: 0.02, shape: Shape::Cosine { floor: 0.01 } };
@@ -50,7 +50,8 @@ impl FitConfig {
             alignment: 0.5,
             soft_targets: None,
         };
-        config.train.views = Some(ImageViews::shifts(shape, 2));
+        config.train.views =
+            Some(ImageViews { rotate: 10.0, scale: 0.1, shear: 0.1, ..ImageViews::shifts(shape, 2) });
         Ok(config)
     }
 
@@ -59,7 +60,7 @@ impl FitConfig {
     /// and 32. Some 2.5 TFLOP a step: for a GPU.
     pub fn paper_image(data: &SemiSupervised, shape: ImageShape) -> Result<Self> {
         check(data, shape)?;
-        if shape.height % 2 != 0 || shape.width % 2 != 0 {
+        if !shape.height.is_multiple_of(2) || !shape.width.is_multiple_of(2) {
             return Err(Error::Config(format!(
                 "height and width of images must be even, got {} x {}; pad or crop them",
                 shape.height, shape.width

@@ -11,7 +11,9 @@ pub use choose::{Decision, Recipe};
 
 use crate::{
     bijection::{Form, Init},
-    config::{Architecture, Calibration, Columns, CouplingKind, FitConfig, MultiStart, Prepare, Prior},
+    config::{
+        Architecture, Calibration, Columns, CouplingKind, Dequantise, FitConfig, MultiStart, Prepare, Prior,
+    },
     guides::{Guide, Teacher},
     means::Means,
     mixture::{Covariance, Trainable},
@@ -24,6 +26,7 @@ impl FitConfig {
     pub fn toy() -> Self {
         Self {
             columns: Columns::AsIs,
+            dequantise: Dequantise::Off,
             prepare: Prepare::Scale,
             architecture: Architecture {
                 depth: 8,
@@ -67,6 +70,7 @@ impl FitConfig {
                 noise: 0.04,
                 view_noise: 0.05,
                 views: None,
+                dropout: 0.0,
                 em: None,
             },
         }

@@ -11,6 +11,7 @@ use semisup::Rng;
 
 use super::Perturbation;
 use crate::{
+    dequantise::Discrete,
     objective::{Batch, UnlabelledBatch},
     tensor::Place,
 };
@@ -25,6 +26,7 @@ pub(crate) enum Purpose {
     Folds = 5,
     Means = 6,
     Selection = 7,
+    Dropout = 8,
 }
 
 /// The generator for one purpose at one step or epoch of a run.
@@ -39,12 +41,20 @@ pub(crate) fn stream(seed: u64, purpose: Purpose, index: u64) -> Rng {
 pub struct Rows {
     dim: usize,
     values: Vec<f32>,
+    /// The rows before preprocessing, if they are to be spread over the steps of their columns.
+    discrete: Option<Discrete>,
 }
 
 impl Rows {
     /// Takes over rows of an array.
     pub fn new(x: ArrayView2<f64>) -> Self {
-        Self { dim: x.ncols(), values: x.iter().map(|&v| v as f32).collect() }
+        Self { dim: x.ncols(), values: x.iter().map(|&v| v as f32).collect(), discrete: None }
+    }
+
+    /// The same rows, spread over the steps of their columns whenever a batch is drawn.
+    pub(crate) fn spread(mut self, discrete: Option<Discrete>) -> Self {
+        self.discrete = discrete;
+        self
     }
 
     /// Number of rows.
@@ -69,7 +79,10 @@ impl Rows {
         place.rows_f32(values.to_vec(), [count, self.dim])
     }
 
-    fn gather(&self, rows: &[usize]) -> Vec<f32> {
+    fn gather(&self, rows: &[usize], rng: &mut Rng) -> Vec<f32> {
+        if let Some(discrete) = &self.discrete {
+            return discrete.draw(rows, rng);
+        }
         let mut out = Vec::with_capacity(rows.len() * self.dim);
         for &row in rows {
             out.extend_from_slice(&self.values[row * self.dim..(row + 1) * self.dim]);
@@ -171,7 +184,7 @@ impl<'a> Batches<'a> {
         let rng = &mut stream(self.seed, Purpose::Noise, step as u64);
         let (dim, k) = (self.rows.labelled.dim, self.rows.n_classes);
         let chosen = self.labelled.rows(step);
-        let mut x_l = self.rows.labelled.gather(&chosen);
+        let mut x_l = self.rows.labelled.gather(&chosen, rng);
         match self.noise.labelled {
             Some(perturbation) => perturbation.perturb_labelled(&mut x_l, dim, rng),
             None => jitter(&mut x_l, self.noise.sigma, rng),
@@ -182,15 +195,14 @@ impl<'a> Batches<'a> {
         let unlabelled = (!self.rows.unlabelled.is_empty() && self.unlabelled.batch > 0).then(|| {
             let chosen = self.unlabelled.rows(step);
             let shape = [chosen.len(), dim];
-            let clean = self.rows.unlabelled.gather(&chosen);
-            let mut x = clean.clone();
+            let mut x = self.rows.unlabelled.gather(&chosen, rng);
             match self.noise.unlabelled {
                 Some(perturbation) => perturbation.perturb(&mut x, dim, rng),
                 None => jitter(&mut x, self.noise.sigma, rng),
             }
             let x = place.rows_f32(x, shape);
             let other_view = self.noise.unlabelled.filter(|_| self.noise.two_views).map(|perturbation| {
-                let mut other = clean.clone();
+                let mut other = self.rows.unlabelled.gather(&chosen, rng);
                 perturbation.perturb_target(&mut other, dim, rng);
                 place.rows_f32(other, shape)
             });

@@ -6,6 +6,7 @@
 //! from a [`TrainState`] continues bit for bit.
 
 mod batches;
+mod finish;
 mod history;
 mod optim;
 mod schedule;
@@ -26,10 +27,10 @@ pub use views::ImageViews;
 
 use crate::{
     Error, Result,
-    bijection::Statistics,
+    bijection::{Dropout, Statistics},
     em::{self, Em},
     model::FlowGmm,
-    objective::{Objective, Unlabelled, predictions, total},
+    objective::{Batch, Objective, Term, Unlabelled, total},
     tensor::to_scalar,
 };
 use batches::{Batches, Noise, jitter};
@@ -59,6 +60,9 @@ pub struct TrainConfig {
     /// Views of images, for labelled rows too, in place of both noises.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub views: Option<ImageViews>,
+    /// Share of the first hidden layer's units that a step leaves out in every coupling's network. Above 0, composed
+    /// operations compute the steps, whatever the engine: the kernels have no dropout.
+    pub dropout: f64,
     /// Expectation-maximisation instead of plain gradient descent on the marginal.
     pub em: Option<Em>,
 }
@@ -115,11 +119,6 @@ pub trait Observer {
 /// Watches nothing.
 impl Observer for () {}
 
-/// Batches over which the statistics of a finished model are averaged, and of one that is only looked at.
-const SETTLING: usize = 64;
-const GLANCE: usize = 4;
-/// Rows per pass over all labelled rows.
-const PREDICTION_BATCH: usize = 2048;
 /// Steps between two snapshots of a good state.
 const SNAPSHOT_EVERY: usize = 50;
 /// Roll-backs without a good stretch in between before training gives up.
@@ -252,7 +251,7 @@ impl<'a> Trainer<'a> {
             let tracked = fixed.tracked();
             // Of this step's model, not of the run's first: a resumed run must see the same.
             let prior = self.state.model.mixture().log_prior().exp();
-            let terms = objective.terms(&tracked, &fixed, &batch, &prior, progress);
+            let terms = self.terms(&objective, &tracked, &fixed, &batch, &prior, progress);
             drop(fixed);
             let loss = total(&terms);
             let value = to_scalar(&loss);
@@ -278,6 +277,25 @@ impl<'a> Trainer<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The terms of the loss, with hidden units left out if that is wanted.
+    fn terms(
+        &self,
+        objective: &Objective,
+        tracked: &FlowGmm,
+        fixed: &FlowGmm,
+        batch: &Batch,
+        prior: &Tensor<2>,
+        progress: f64,
+    ) -> Vec<Term> {
+        if self.config.dropout == 0.0 {
+            return objective.terms(tracked, fixed, batch, prior, progress);
+        }
+        let rng = stream(self.seed, Purpose::Dropout, self.state.step as u64);
+        let mut dropout = Dropout::new(self.config.dropout, rng);
+        let mut densities = |x: Tensor<2>| tracked.densities_dropping(x, &mut dropout);
+        objective.terms_by(&mut densities, fixed, batch, prior, progress)
     }
 
     /// Steps for one pass over the unlabelled rows (the labelled ones, if there are no others).
@@ -355,43 +373,6 @@ impl<'a> Trainer<'a> {
             self.state.model.set_mixture(&values)?;
         }
         Ok(())
-    }
-
-    /// The model to keep: averaged weights if there is an average, and statistics of its own on training batches.
-    /// Those gathered on the way would belong to other weights.
-    pub fn finished(&self) -> FlowGmm {
-        self.settled(self.state.averaged(), SETTLING)
-    }
-
-    fn settled(&self, mut model: FlowGmm, count: usize) -> FlowGmm {
-        if !model.has_statistics() {
-            return model;
-        }
-        let place = model.place();
-        let views = self.config.views.as_ref().map(|views| views as &dyn Perturbation);
-        let noise = Noise { sigma: self.config.noise, labelled: views, unlabelled: views, two_views: false };
-        let mut batches = self.batches(noise);
-        for i in 0..count {
-            let batch = batches.batch(self.state.step + i, None, &place);
-            let x = match batch.unlabelled {
-                None => batch.x_l,
-                Some(rows) => Tensor::cat(vec![batch.x_l, rows.x], 0),
-            };
-            model.settle(x, 1.0 / (i + 1) as f64);
-        }
-        model
-    }
-
-    fn labelled_accuracy(&self) -> f64 {
-        let model = self.settled(self.state.model.clone(), GLANCE);
-        let (place, n) = (model.place(), self.rows.labelled.len());
-        let starts = (0..n).step_by(PREDICTION_BATCH);
-        let predicted = starts.flat_map(|start| {
-            let x = self.rows.labelled.stretch(start, PREDICTION_BATCH.min(n - start), &place);
-            predictions(&model.densities(x))
-        });
-        let right = predicted.zip(&self.rows.y).filter(|(a, b)| a == *b).count();
-        right as f64 / self.rows.y.len().max(1) as f64
     }
 }
 

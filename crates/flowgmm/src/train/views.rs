@@ -21,7 +21,7 @@ pub struct ImageViews {
     pub shift: usize,
     /// Whether half of the views are mirrored.
     pub flip: bool,
-    /// Largest rotation of the views that are trained on, in degrees.
+    /// Largest rotation of half of the views that are trained on, in degrees.
     pub rotate: f64,
     /// Largest relative change of their height and of their width.
     pub scale: f64,
@@ -128,7 +128,8 @@ impl ImageViews {
     }
 
     fn strong(&self, image: &mut [f32], rng: &mut Rng) {
-        if self.warps() {
+        // Half of them keep their own edges: interpolation softens edges, and what is predicted later is not softened.
+        if self.warps() && rng.random::<bool>() {
             self.warp(image, rng);
         }
         self.shift(image, rng);

@@ -65,7 +65,10 @@ impl LightCoupling {
     /// # Panics
     /// Unless the channels can be halved and there is a hidden one.
     pub fn new(shape: Plane, keep: Half, hidden: usize, form: Form, workspace: &Workspace) -> Self {
-        assert!(shape.channels % 2 == 0 && shape.channels > 0, "an even number of channels: {shape:?}");
+        assert!(
+            shape.channels.is_multiple_of(2) && shape.channels > 0,
+            "an even number of channels: {shape:?}"
+        );
         let half = shape.channels / 2;
         Self {
             shape,

@@ -12,6 +12,7 @@
 use super::Plane;
 use crate::simd::{Kernel, Lane, Lanes, ZERO, dispatch};
 use rayon::prelude::*;
+use std::cmp::Ordering;
 
 /// Images whose gradients of M are summed by one task; fixed, so that thread counts change no bit.
 const IMAGES: usize = 16;
@@ -124,13 +125,13 @@ impl Factors {
         let (lower, rest) = rest.split_at(c * c);
         let (upper, s) = rest.split_at(c * c);
         let (mut l, mut u, s) = (wide(lower), wide(upper), wide(s));
-        for i in 0..c {
+        for (i, s) in s.iter().enumerate() {
             for j in 0..c {
                 let at = i * c + j;
                 match i.cmp(&j) {
-                    std::cmp::Ordering::Less => l[at] = 0.0,
-                    std::cmp::Ordering::Greater => u[at] = 0.0,
-                    std::cmp::Ordering::Equal => (l[at], u[at]) = (1.0, s[i].exp()),
+                    Ordering::Less => l[at] = 0.0,
+                    Ordering::Greater => u[at] = 0.0,
+                    Ordering::Equal => (l[at], u[at]) = (1.0, s.exp()),
                 }
             }
         }
@@ -182,11 +183,11 @@ impl Factors {
             for j in 0..c {
                 let of_u = || (0..c).map(|k| self.l[k * c + i] * gv[k * c + j]).sum::<f64>();
                 match i.cmp(&j) {
-                    std::cmp::Ordering::Greater => {
+                    Ordering::Greater => {
                         gl[i * c + j] = (0..c).map(|k| gv[i * c + k] * self.u[j * c + k]).sum();
                     }
-                    std::cmp::Ordering::Less => gu[i * c + j] = of_u(),
-                    std::cmp::Ordering::Equal => gs[i] = of_u() * self.u[i * c + i] + volume,
+                    Ordering::Less => gu[i * c + j] = of_u(),
+                    Ordering::Equal => gs[i] = of_u() * self.u[i * c + i] + volume,
                 }
             }
         }

@@ -16,7 +16,10 @@ impl Squeeze {
     /// Unless height and width are even.
     pub fn new(shape: Plane) -> Self {
         let Plane { channels, height, width } = shape;
-        assert!(height % 2 == 0 && width % 2 == 0, "a squeeze halves height and width: {shape:?}");
+        assert!(
+            height.is_multiple_of(2) && width.is_multiple_of(2),
+            "a squeeze halves height and width: {shape:?}"
+        );
         let mut order = Vec::with_capacity(shape.dim());
         for c in 0..channels {
             for (dy, dx) in [(0, 0), (0, 1), (1, 0), (1, 1)] {

@@ -2,7 +2,13 @@
 //!
 //! It is when every column is continuous and complete: then encoding is the identity. Anything discrete (steps,
 //! levels, gaps, an atom) is spread by noise or made up by dimensions of 0 and 1, and a log-likelihood of the encoded
-//! rows is then a bound, fit to compare models of the same encoding but not of different ones.
+//! rows is then a bound, fit to compare models of the same encoding but not of different ones. For values in steps,
+//!
+//! ```text
+//! E_u log p(x + u) + log step <= log P(x),   u ~ U(-step/2, step/2),
+//! ```
+//!
+//! the left side being what training with uniform dequantisation maximises, P(x) the probability of the value.
 
 use super::Encoding;
 use super::column::{Code, ColumnCode};

@@ -2,7 +2,8 @@
 //!
 //! s divides the difference of any two multiples, so s = gap / m for the smallest gap and a whole m; m is small
 //! because a sample of many values on a grid has neighbours. Each candidate is sharpened on ever larger values,
-//! which know s more precisely, then rounded to the decimal the user meant.
+//! which know s more precisely, then rounded to the decimal the user meant. Values that are multiples plus an offset
+//! (0.5, 1.5, 2.5) have a larger step between them: s times the common divisor of what they are apart.
 
 /// Most parts the smallest gap is cut into.
 const MOST_PARTS: u32 = 30;
@@ -26,6 +27,13 @@ pub(super) fn of(values: &[f64], finest: f64) -> Option<f64> {
         .map(|m| gap / f64::from(m))
         .take_while(|step| range / step <= finest)
         .find_map(|step| sharpened(&by_size, step))
+}
+
+/// The largest step between ascending, different values that are multiples of `step`.
+pub(super) fn between(values: &[f64], step: f64) -> f64 {
+    let Some(first) = values.first() else { return step };
+    let apart = values.iter().map(|value| ((value - first) / step).round() as u64);
+    step * apart.fold(0, common_divisor).max(1) as f64
 }
 
 /// The smallest difference of neighbours that is not rounding.
@@ -95,6 +103,15 @@ mod tests {
         assert_eq!(step(shifted), Some(0.1));
         assert_eq!(step(vec![0.1 + 0.2, 0.3, 0.4, 0.7]), Some(0.1));
         assert_eq!(step(vec![0.6, 1.5, 2.4]), Some(0.3));
+    }
+
+    #[test]
+    fn an_offset_does_not_make_steps_smaller() {
+        assert_eq!(between(&[0.5, 1.5, 4.5], 0.5), 1.);
+        assert_eq!(between(&[3., 13., 33.], 1.), 10.);
+        assert_eq!(between(&[0.37, 1.37, 2.37], 0.01), 1.);
+        assert_eq!(between(&[0., 1., 3.], 1.), 1.);
+        assert_eq!(between(&[7.], 1.), 1.);
     }
 
     #[test]

@@ -34,13 +34,22 @@ pub fn labels(frame: &Frame, label: &str, unlabelled_values: &[String]) -> Resul
     }
     let mut counts = vec![0; classes.len()];
     y.iter().flatten().for_each(|&k| counts[k] += 1);
-    let rare = classes.iter().zip(counts).filter(|(_, count)| *count == 1);
-    let warnings = rare
-        .map(|(class, _)| {
-            let message = format!("class '{class}' has one labelled row only: label a few more if you can");
-            Warning::new(Concern::RareClass, message)
-        })
-        .collect();
+    let rare = classes.iter().zip(counts).filter(|(_, count)| *count == 1).map(|(class, _)| class.as_str());
+    let warning = |message: String| Warning::new(Concern::RareClass, message);
+    let rare: Vec<&str> = rare.collect();
+    let warnings = match rare.as_slice() {
+        [first, second, third, _, ..] => vec![warning(format!(
+            "{} classes have one labelled row only, such as '{first}', '{second}' and '{third}': label a few more if \
+             you can",
+            rare.len()
+        ))],
+        few => few
+            .iter()
+            .map(|class| {
+                warning(format!("class '{class}' has one labelled row only: label a few more if you can"))
+            })
+            .collect(),
+    };
     Ok(Labels { y, classes, warnings })
 }
 

@@ -19,8 +19,9 @@ pub struct NumberFacts {
     pub discrete: bool,
     /// The largest s whose multiples, written as decimals or fractions, are exactly these values.
     pub grid: Option<f64>,
-    /// By how much neighbouring values differ at least, where that is coarse enough to matter to a density: the
-    /// largest s of which all are multiples up to rounding, or the smallest gap between few values.
+    /// By how much neighbouring values differ at least, where that is coarse enough to matter to a density, so coarse
+    /// that values repeat: the largest s of which all are multiples up to rounding and an offset, or the smallest gap
+    /// between few values.
     pub step: Option<f64>,
     /// The smallest.
     pub min: f64,
@@ -60,7 +61,10 @@ impl NumberFacts {
         let discrete = distinct.len() <= 2 || distinct.len() <= FEW && 5 * distinct.len() <= n;
         let multiples = grid::of(&distinct, FINEST);
         let exact = |step: &f64| distinct.iter().all(|&value| snap(value, Some(*step)) == value);
-        let coarse = multiples.filter(|step| (max - min) / step <= FINEST);
+        // One value may stand in many rows though the others are continuous: it does not count.
+        let repeating = discrete || 2 * (distinct.len() - 1) <= n - common.len();
+        let coarse = multiples.filter(|step| repeating && (max - min) / step <= FINEST);
+        let coarse = coarse.map(|step| grid::between(&distinct, step));
         let gap = || discrete.then(|| grid::smallest_gap(&distinct)).flatten();
         let quantile = |q: f64| values[((n - 1) as f64 * q).round() as usize];
         let middle_half = quantile(0.75) - quantile(0.25);

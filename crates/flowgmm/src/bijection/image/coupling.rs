@@ -83,7 +83,6 @@ pub(in crate::bijection) struct ConvAffine {
 }
 
 impl ConvAffine {
-    #[expect(clippy::too_many_arguments, reason = "the architecture, and how to begin")]
     pub(in crate::bijection) fn new(
         shape: ImageShape,
         mask: ImageMask,

@@ -109,7 +109,7 @@ pub(super) fn examples(dim: usize) -> Vec<super::BijectionSpec> {
     for channels in divisors(dim) {
         for height in divisors(dim / channels) {
             let shape = ImageShape { channels, height, width: dim / channels / height };
-            if shape.height % 2 == 0 && shape.width % 2 == 0 {
+            if shape.height.is_multiple_of(2) && shape.width.is_multiple_of(2) {
                 specs.push(Spec::Squeeze { shape });
             }
             specs.push(Spec::ChannelMix { shape, order: (0..channels).rev().collect() });
@@ -117,7 +117,7 @@ pub(super) fn examples(dim: usize) -> Vec<super::BijectionSpec> {
             for (i, mask) in masks.into_iter().enumerate() {
                 specs.push(Spec::ConvAffine { shape, mask, net: nets[(i + channels) % 3], form: forms[i] });
             }
-            if channels % 2 == 0 {
+            if channels.is_multiple_of(2) {
                 for (i, mask) in [ImageMask::Channels, ImageMask::ChannelsReversed].into_iter().enumerate() {
                     specs.push(Spec::ConvAffine {
                         shape,

@@ -45,7 +45,8 @@ impl Golden {
 #[track_caller]
 fn assert_close(what: &str, got: &[f64], want: &[f64], tolerance: f64) {
     assert_eq!(got.len(), want.len(), "{what}");
-    let scale = want.iter().fold(1e-3_f64, |a, b| a.max(b.abs()));
+    // A scale before a batch norm has no gradient but what rounding leaves: nothing to be relative to.
+    let scale = want.iter().fold(1e-2_f64, |a, b| a.max(b.abs()));
     for (g, w) in got.iter().zip(want) {
         assert!((g - w).abs() <= tolerance * scale, "{what}: {g} is not {w}");
     }
