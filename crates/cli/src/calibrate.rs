@@ -19,11 +19,14 @@ use crate::{
 pub struct Args {
     /// Model file
     model: PathBuf,
-    /// Table with the model's columns and a label: rows that the model was not fitted to
+    /// Table with the model's columns and a label, or images with labels: rows that the model was not fitted to
     file: PathBuf,
-    /// Column that holds the label
+    /// Of a table: the column that holds the label
     #[arg(long, value_name = "COLUMN")]
-    label: String,
+    label: Option<String>,
+    /// Of IDX images: the IDX file of their labels
+    #[arg(long, value_name = "FILE")]
+    labels: Option<PathBuf>,
     /// Model file to write [default: the same]
     #[arg(long, value_name = "OUT")]
     out: Option<PathBuf>,
@@ -44,7 +47,8 @@ pub fn run(args: &Args) -> Result<()> {
     let out = args.out.as_ref().unwrap_or(&args.model);
     check_writable(out)?;
     let model = input::model(&args.model, &args.device.place()?)?;
-    let LabelledRows { x, y, .. } = labelled(&model, &args.model, &args.file, &args.label, &args.reading)?;
+    let (label, labels) = (args.label.as_deref(), args.labels.as_deref());
+    let LabelledRows { x, y, .. } = labelled(&model, &args.model, &args.file, label, &args.reading, labels)?;
     let before = Scores::from_log_probs(&model.score(x.view()).log_probs, &y);
     let model = model.calibrated(x.view(), &y);
     let after = Scores::from_log_probs(&model.score(x.view()).log_probs, &y);

@@ -26,6 +26,11 @@ pub struct Declared {
 }
 
 impl Declared {
+    /// Whether nothing is said.
+    pub fn is_empty(&self) -> bool {
+        [&self.numeric, &self.categorical, &self.date, &self.ignore].iter().all(|names| names.is_empty())
+    }
+
     /// What the columns of a table mean; says on stderr what is odd about them.
     pub fn schema(&self, frame: &Frame, label: &str) -> Result<Schema> {
         let kinds = [

@@ -162,7 +162,7 @@ fn how(checked: Checked) -> String {
 }
 
 /// The failure with this program's exit code.
-fn failure(error: Error) -> Failure {
+pub fn failure(error: Error) -> Failure {
     let message = error.to_string();
     match (&error, error.blame()) {
         (Error::Stopped { .. }, _) => Failure::Interrupted(message),

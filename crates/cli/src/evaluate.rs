@@ -12,6 +12,7 @@ use serde_json::json;
 use crate::{
     OnDevice, Threads,
     exit::Result,
+    images,
     input::{self, Coder, Guesses, Reading, is_standard},
     output, text,
 };
@@ -21,11 +22,15 @@ use crate::{
 pub struct Args {
     /// Model file
     model: PathBuf,
-    /// Table with the model's columns and a label; rows without one are skipped. `-` reads standard input
+    /// Table with the model's columns and a label; rows without one are skipped. `-` reads standard input. Or images with
+    /// labels, if the model was fitted to images
     file: PathBuf,
-    /// Column that holds the label
+    /// Of a table: the column that holds the label
     #[arg(long, value_name = "COLUMN")]
-    label: String,
+    label: Option<String>,
+    /// Of IDX images: the IDX file of their labels
+    #[arg(long, value_name = "FILE")]
+    labels: Option<PathBuf>,
     #[command(flatten)]
     reading: Reading,
     /// One JSON object instead of a table
@@ -49,14 +54,21 @@ pub struct LabelledRows {
     pub skipped: usize,
 }
 
-/// The labelled rows of a file.
+/// The labelled rows of a table, whose labels are in the column `label`, or of images, whose labels may be in the file
+/// `labels`.
 pub fn labelled(
     model: &Model,
     model_path: &Path,
     path: &Path,
-    label: &str,
+    label: Option<&str>,
     reading: &Reading,
+    labels: Option<&Path>,
 ) -> Result<LabelledRows> {
+    let sought = images::Sought { labels, suffix: reading.suffix() };
+    if let Some(images) = images::for_model(model, model_path, path, &sought)? {
+        return images.labelled(model);
+    }
+    let label = label.ok_or_else(|| images::label_needed(path))?;
     let mut coder = Coder::new(model, model_path, reading)?;
     let mut all =
         LabelledRows { x: Array2::zeros((0, coder.dim())), y: Vec::new(), lines: Vec::new(), skipped: 0 };
@@ -110,16 +122,26 @@ pub fn check_ahead(
 pub fn run(args: &Args) -> Result<()> {
     args.threads.configure()?;
     let model = input::model(&args.model, &args.device.place()?)?;
-    let LabelledRows { x, y, skipped, .. } =
-        labelled(&model, &args.model, &args.file, &args.label, &args.reading)?;
+    let LabelledRows { x, y, skipped, .. } = labelled(
+        &model,
+        &args.model,
+        &args.file,
+        args.label.as_deref(),
+        &args.reading,
+        args.labels.as_deref(),
+    )?;
     let scores = Scores::from_log_probs(&model.score(x.view()).log_probs, &y);
+    let bits = model.layout().map(|layout| images::bits(&model, layout, x.view()));
     if args.json {
         let mut object = serde_json::to_value(&scores).expect("plain data");
         object["skipped_unlabelled"] = json!(skipped);
         object["classes"] = json!(model.classes());
+        if let Some(bits) = bits {
+            object["bits_per_dim"] = json!(bits);
+        }
         return output::print_json(&object);
     }
-    let facts = text::facts(&[
+    let mut facts = vec![
         ("rows", format!("{} ({skipped} without a label skipped)", scores.n)),
         ("accuracy", text::percent(scores.accuracy)),
         ("balanced accuracy", text::percent(scores.balanced_accuracy)),
@@ -127,8 +149,9 @@ pub fn run(args: &Args) -> Result<()> {
         ("negative log-likelihood", format!("{:.4} nats per label", scores.nll)),
         ("Brier score", format!("{:.4}", scores.brier)),
         ("calibration error (ECE)", format!("{:.4}", scores.ece)),
-    ]);
-    output::print(&format!("{facts}\n{}", confusion(model.classes(), &scores.confusion)))
+    ];
+    facts.extend(bits.map(|bits| ("bits per pixel value", format!("{bits:.3}"))));
+    output::print(&format!("{}\n{}", text::facts(&facts), confusion(model.classes(), &scores.confusion)))
 }
 
 /// The confusion matrix as text: a row for each true class.

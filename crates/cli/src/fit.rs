@@ -20,6 +20,7 @@ use crate::{
     evaluate::{self, LabelledRows},
     exit::{Failure, Result},
     fit_report::{self, Answers, Origins, Subject},
+    images,
     input::{Reading, is_standard, warn},
     inspect, interrupt,
     output::{self, check_writable},
@@ -32,52 +33,56 @@ use crate::{
 /// Arguments of `fit`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Table: CSV, TSV or JSON lines (also gzipped), Parquet, Arrow, NPY or NPZ. `-` reads standard input
+    /// Table: CSV, TSV or JSON lines (also gzipped), Parquet, Arrow, NPY or NPZ. `-` reads standard input. Or images: a folder with a
+    /// folder of PNG or JPEG files for each class and `unlabelled` for the rest, an IDX file with --labels, CIFAR-10's
+    /// .bin, SVHN's .mat, or an NPZ file with uint8 images `x` [n, h, w], [n, c, h, w] or [n, h, w, c] and labels `y`
     pub file: PathBuf,
-    /// Column that holds the label; an empty cell means unlabelled
+    /// Of a table: the column that holds the label; an empty cell means unlabelled
     #[arg(long, value_name = "COLUMN")]
-    pub label: String,
+    pub label: Option<String>,
     /// Value of the label column that means unlabelled, besides an empty cell
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
-    unlabelled_value: Vec<String>,
-    /// More tables of unlabelled rows with the same columns
+    pub unlabelled_value: Vec<String>,
+    /// More tables of unlabelled rows with the same columns, or more images
     #[arg(long, value_name = "FILE", num_args = 1..)]
-    unlabelled: Vec<PathBuf>,
-    /// Table with labels to evaluate the model on at the end; it is used for nothing else
+    pub unlabelled: Vec<PathBuf>,
+    /// Table or images with labels to evaluate the model on at the end; used for nothing else
     #[arg(long, value_name = "FILE")]
     pub test: Option<PathBuf>,
     #[command(flatten)]
     pub reading: Reading,
     #[command(flatten)]
-    declared: Declared,
+    pub declared: Declared,
+    #[command(flatten)]
+    pub images: images::fit::ImageArgs,
     /// Column of running text, to be embedded by --encoder
     #[arg(long, value_name = "COLUMN")]
     pub text: Vec<String>,
     /// Where settings come from
     #[arg(long, value_name = "NAME", default_value = "auto", env = "FLOWGMM_PRESET")]
-    preset: Preset,
+    pub preset: Preset,
     /// Print what each column is taken for, and exit
     #[arg(long)]
-    print_schema: bool,
+    pub print_schema: bool,
     /// Model file to write
     #[arg(long, value_name = "OUT", required_unless_present_any = ["print_config", "print_schema", "learner"])]
-    model: Option<PathBuf>,
+    pub model: Option<PathBuf>,
     /// Another learner in FlowGMM's place, to compare with: any that `bench` knows. It leaves no model file
     #[arg(long, value_name = "NAME", conflicts_with_all = ["model", "report", "config", "preset", "steps", "engine",
         "device", "checkpoint", "print_config", "print_schema"])]
-    learner: Option<String>,
+    pub learner: Option<String>,
     /// With --learner: class and probabilities of every row of the table, those with a label too, in its order
     #[arg(long, value_name = "OUT", requires = "learner")]
     pub predictions: Option<PathBuf>,
     /// HTML report to write: what the data look like, what was chosen, how far to trust the model, and whether the
     /// unlabelled rows help; measuring that takes about as long again as the fit
     #[arg(long, value_name = "FILE", conflicts_with_all = ["print_config", "print_schema"])]
-    report: Option<PathBuf>,
+    pub report: Option<PathBuf>,
     /// Seed of all randomness [default: 0]
     #[arg(long, value_name = "N", env = "FLOWGMM_SEED")]
     pub seed: Option<u64>,
     #[command(flatten)]
-    threads: Threads,
+    pub threads: Threads,
     #[command(flatten)]
     device: OnDevice,
     /// Training steps [default: as the data need]
@@ -88,10 +93,10 @@ pub struct Args {
     engine: Option<EngineName>,
     /// TOML file with settings that differ from the defaults (see --print-config)
     #[arg(long, value_name = "FILE", env = "FLOWGMM_CONFIG")]
-    config: Option<PathBuf>,
+    pub config: Option<PathBuf>,
     /// Print every setting and where it came from, and exit
     #[arg(long)]
-    print_config: bool,
+    pub print_config: bool,
     /// Directory for a checkpoint, so that an interrupted fit can go on
     #[arg(long, value_name = "DIR", env = "FLOWGMM_CHECKPOINT")]
     checkpoint: Option<PathBuf>,
@@ -107,6 +112,13 @@ pub struct Args {
     /// No progress on stderr
     #[arg(long)]
     pub quiet: bool,
+}
+
+impl Args {
+    /// The column of the label, which a table needs.
+    pub fn label(&self) -> Result<&str> {
+        self.label.as_deref().ok_or_else(|| images::label_needed(&self.file))
+    }
 }
 
 /// Which code computes couplings.
@@ -125,6 +137,14 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<()> {
     if let Some(model) = &args.model {
         check_writable(model)?;
     }
+    // Whoever names a column of labels means a table.
+    if args.label.is_none()
+        && let Some(source) = images::recognise(&args.file, args.reading.suffix())?
+    {
+        return images::fit::run(args, source, matches);
+    }
+    args.label()?;
+    args.images.refuse()?;
     check_report(args)?;
     let rival = args.learner.as_deref().map(|name| Rival::find(name, args)).transpose()?;
     configure_threads(args.threads.among(args.config.as_deref()))?;
@@ -138,7 +158,7 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<()> {
     }
     let TrainingTable { data, schema, encoding, texts, origins } = table;
     if let Some(test) = &args.test {
-        evaluate::check_ahead(test, &args.label, data.classes(), &encoding, &texts, &args.reading)?;
+        evaluate::check_ahead(test, args.label()?, data.classes(), &encoding, &texts, &args.reading)?;
     }
     let recipe = args.preset.recipe(&data, args.seed.unwrap_or(0))?;
     let settings = gather(args, &recipe, matches)?;
@@ -147,7 +167,7 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<()> {
     };
     let place = Place::on(&settings.device)?;
     let began = Instant::now();
-    let model = train(args, &settings, &data, &place)?;
+    let model = train(args, &settings, &data, &place, FitProgress::new(Display::new(args.quiet)))?;
     check_finite(&model, &data)?;
     let model = model.with_encoding(encoding).with_texts(texts).with_decisions(recipe.decisions);
     model.save(path)?;
@@ -192,7 +212,7 @@ fn conclude(args: &Args, subject: &Subject, test: Option<Scores>) -> Result<()> 
 
 /// Where settings come from.
 #[derive(Clone, Copy, ValueEnum)]
-enum Preset {
+pub enum Preset {
     /// Chosen from the data, by cross-validation on the labelled rows
     Auto,
     /// The paper's configuration for tables, as it is
@@ -226,7 +246,7 @@ pub struct TrainingTable {
 
 impl TrainingTable {
     fn read(args: &Args) -> Result<Self> {
-        let label = args.label.as_str();
+        let label = args.label()?;
         let mut frame = args.reading.all(&args.file, &[label])?;
         let mut origins = Origins::default();
         origins.add(&frame);
@@ -266,12 +286,13 @@ fn table_name(path: &Path) -> String {
 
 /// The rows of `--test`, and the scores on them.
 fn tested(args: &Args, model: &Model, path: &Path, test: &Path) -> Result<(LabelledRows, Scores)> {
-    let rows = evaluate::labelled(model, path, test, &args.label, &args.reading)?;
+    let rows = evaluate::labelled(model, path, test, Some(args.label()?), &args.reading, None)?;
     let scores = Scores::from_log_probs(&model.score(rows.x.view()).log_probs, &rows.y);
     Ok((rows, scores))
 }
 
-fn gather(args: &Args, recipe: &Recipe, matches: &ArgMatches) -> Result<Settings> {
+/// The settings of a fit: the recipe's, but what the config file and flags say.
+pub fn gather(args: &Args, recipe: &Recipe, matches: &ArgMatches) -> Result<Settings> {
     let engine = args.engine.map(|engine| match engine {
         EngineName::Fused => Engine::Fused,
         EngineName::LowMemory => Engine::LowMemory,
@@ -287,14 +308,20 @@ fn gather(args: &Args, recipe: &Recipe, matches: &ArgMatches) -> Result<Settings
     Settings::gather(&recipe.config, args.threads.count(), args.config.as_deref(), &given, matches)
 }
 
-fn train(args: &Args, settings: &Settings, data: &SemiSupervised, place: &Place) -> Result<Model> {
+/// Fits, with checkpoints if they are wanted.
+pub fn train(
+    args: &Args,
+    settings: &Settings,
+    data: &SemiSupervised,
+    place: &Place,
+    mut progress: FitProgress,
+) -> Result<Model> {
     let mut fitter = Fitter::new(&settings.config, data, settings.seed);
     fitter = fitter.engine(settings.engine).place(place.clone());
     if let Some(directory) = &args.checkpoint {
         let resume = if args.resume { Resume::IfPresent } else { Resume::No };
         fitter = fitter.checkpoints(Checkpoints::new(directory, args.checkpoint_every, resume));
     }
-    let mut progress = FitProgress::new(Display::new(args.quiet));
     let fitted = fitter.run(&mut progress);
     progress.finish();
     fitted.map_err(|error| match error {
@@ -304,7 +331,7 @@ fn train(args: &Args, settings: &Settings, data: &SemiSupervised, place: &Place)
 }
 
 /// A model that cannot score its own labelled rows is not worth a file, however training ended.
-fn check_finite(model: &Model, data: &SemiSupervised) -> Result<()> {
+pub fn check_finite(model: &Model, data: &SemiSupervised) -> Result<()> {
     let scores = model.score(data.labelled_only().x());
     if scores.log_probs.iter().chain(&scores.log_marginal).all(|v| v.is_finite()) {
         return Ok(());
@@ -344,6 +371,27 @@ fn command_to_resume(mut words: Vec<OsString>) -> String {
     quoted.collect::<Vec<_>>().join(" ")
 }
 
+/// The engine that trained: kernels are for the CPU only, and have no dropout.
+pub fn engine(settings: &Settings) -> Engine {
+    match settings.device {
+        DeviceName::Cpu if settings.config.train.dropout > 0.0 => Engine::Composed,
+        DeviceName::Cpu => settings.engine,
+        DeviceName::Gpu(_) | DeviceName::SoftwareGpu => Engine::Composed,
+    }
+}
+
+/// Where a model was fitted, in words.
+pub fn device(settings: &Settings, model: &Model) -> String {
+    let ran = engine(settings);
+    let engine = json!(ran);
+    let engine = engine.as_str().unwrap_or_default();
+    match settings.device {
+        DeviceName::Cpu if ran == Engine::Composed => format!("cpu, {engine} engine"),
+        DeviceName::Cpu => format!("cpu, {engine} engine ({})", flowgmm::instruction_set()),
+        name => format!("{name} ({}), {engine} engine", model.gmm().place().describe()),
+    }
+}
+
 /// What a fit is summed up from.
 struct Outcome<'a> {
     subject: &'a Subject<'a>,
@@ -356,26 +404,6 @@ impl Outcome<'_> {
         let labelled = self.subject.data.labelled_only();
         let y: Vec<usize> = labelled.y().iter().flatten().copied().collect();
         metrics::accuracy(&self.subject.model.predict(labelled.x()), &y)
-    }
-
-    /// The engine that trained: kernels are for the CPU only, and have no dropout.
-    fn engine(&self) -> Engine {
-        let settings = self.subject.settings;
-        match settings.device {
-            DeviceName::Cpu if settings.config.train.dropout > 0.0 => Engine::Composed,
-            DeviceName::Cpu => settings.engine,
-            DeviceName::Gpu(_) | DeviceName::SoftwareGpu => Engine::Composed,
-        }
-    }
-
-    fn device(&self) -> String {
-        let engine = json!(self.engine());
-        let engine = engine.as_str().unwrap_or_default();
-        match self.subject.settings.device {
-            DeviceName::Cpu if self.engine() == Engine::Composed => format!("cpu, {engine} engine"),
-            DeviceName::Cpu => format!("cpu, {engine} engine ({})", flowgmm::instruction_set()),
-            name => format!("{name} ({}), {engine} engine", self.subject.model.gmm().place().describe()),
-        }
     }
 
     fn per_class(&self) -> impl Iterator<Item = (&String, usize)> {
@@ -400,7 +428,7 @@ impl Outcome<'_> {
             "threads": self.subject.settings.threads,
             "device": self.subject.settings.device,
             "hardware": self.subject.model.gmm().place().describe(),
-            "engine": self.engine(),
+            "engine": engine(self.subject.settings),
             "steps": last.map(|record| record.step),
             "loss": last.map(|record| record.loss),
             "terms": last.map(|record| &record.terms),
@@ -428,7 +456,7 @@ impl Outcome<'_> {
             ("dimensions", self.subject.data.dim().to_string()),
             ("settings", self.subject.settings.origin()),
             ("seed", self.subject.settings.seed.to_string()),
-            ("device", self.device()),
+            ("device", device(self.subject.settings, self.subject.model)),
             ("parameters", inspect::parameters(self.subject.model).to_string()),
         ];
         if let Some(last) = self.subject.model.history().epochs.last() {

@@ -51,6 +51,11 @@ impl Reading {
         Ok(reader)
     }
 
+    /// What the names of an NPZ file's arrays end in.
+    pub fn suffix(&self) -> Option<&str> {
+        self.suffix.as_deref()
+    }
+
     /// All rows of a file.
     pub fn all(&self, path: &Path, literal: &[&str]) -> Result<Frame> {
         Ok(self.open(path, literal)?.read_all()?)

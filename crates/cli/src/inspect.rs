@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::{
     OnDevice, Threads,
     exit::Result,
+    images::{self, RoundTrip},
     input::{self, Coder, Reading},
     output, text,
 };
@@ -19,6 +20,7 @@ use crate::{
 /// Rows that certificates are measured on.
 const SAMPLES: usize = 256;
 const DATA_ROWS: usize = 4096;
+const IMAGES: usize = 256;
 
 /// Arguments of `inspect`.
 #[derive(clap::Args)]
@@ -28,7 +30,8 @@ pub struct Args {
     /// One JSON object instead of text
     #[arg(long)]
     json: bool,
-    /// Measure the certificate on the rows of this table too (4096 of them, evenly spaced, if there are more)
+    /// Measure the certificate on the rows of this table too (4096 of them, evenly spaced, if there are more), or on these
+    /// images (256), with their bits per pixel value
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
     #[command(flatten)]
@@ -43,11 +46,16 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<()> {
     args.threads.configure()?;
     let model = input::model(&args.model, &args.device.place()?)?;
-    let (x, _) = model.gmm().sample(SAMPLES, None, 1.0, &mut semisup::rng(0));
+    let x = drawn(&model);
+    let (data, images) = match &args.data {
+        None => (None, None),
+        Some(path) => on_data(&model, args, path).map(|(data, images)| (Some(data), images))?,
+    };
     let certificates = Certificates {
         training: model.provenance().certificate,
         samples: certify(model.gmm(), x.view()),
-        data: args.data.as_ref().map(|path| on_data(&model, args, path)).transpose()?,
+        data,
+        images,
     };
     if args.json {
         return output::print_json(&card(&model, &certificates));
@@ -55,18 +63,37 @@ pub fn run(args: &Args) -> Result<()> {
     output::print(&describe(&model, &certificates))
 }
 
+/// New rows in the flow's space; of images only what a picture can show, since pixels have a smallest and a largest value.
+fn drawn(model: &Model) -> Array2<f64> {
+    let Some(layout) = model.layout() else {
+        return model.gmm().sample(SAMPLES, None, 1.0, &mut semisup::rng(0)).0;
+    };
+    let (x, _) = model.sample(SAMPLES, None, 1.0, &mut semisup::rng(0));
+    let rows = x.rows().into_iter().flat_map(|row| layout.row(layout.picture(&row.to_vec())));
+    let x = Array2::from_shape_vec(x.dim(), rows.map(f64::from).collect()).expect("as many pixels");
+    model.preprocess().apply(x.view())
+}
+
 struct Certificates {
     training: Option<Certificate>,
     samples: Certificate,
     data: Option<Certificate>,
+    images: Option<RoundTrip>,
 }
 
-fn on_data(model: &Model, args: &Args, path: &std::path::Path) -> Result<Certificate> {
+/// How rows survive x -> z -> x, and of images also how many of their pixels do.
+fn on_data(model: &Model, args: &Args, path: &std::path::Path) -> Result<(Certificate, Option<RoundTrip>)> {
+    let sought = images::Sought { suffix: args.reading.suffix(), ..Default::default() };
+    if let Some(images) = images::for_model(model, &args.model, path, &sought)? {
+        let x = images.spread(IMAGES)?;
+        let certificate = certify(model.gmm(), model.preprocess().apply(x.view()).view());
+        return Ok((certificate, Some(images.round_trip(model, &x))));
+    }
     let mut coder = Coder::new(model, &args.model, &args.reading)?;
     let x: Array2<f64> = coder.encode(&args.reading.all(path, &[])?)?.x;
     let n = x.nrows().min(DATA_ROWS);
     let rows: Vec<usize> = (0..n).map(|i| i * x.nrows() / n).collect();
-    Ok(certify(model.gmm(), model.preprocess().apply(x.select(Axis(0), &rows).view()).view()))
+    Ok((certify(model.gmm(), model.preprocess().apply(x.select(Axis(0), &rows).view()).view()), None))
 }
 
 fn card(model: &Model, certificates: &Certificates) -> Value {
@@ -76,6 +103,7 @@ fn card(model: &Model, certificates: &Certificates) -> Value {
         "columns": model.columns(),
         "texts": model.texts(),
         "encoding": model.encoding(),
+        "images": model.layout(),
         "likelihood": likelihood(model),
         "temperature": model.temperature(),
         "decisions": model.decisions(),
@@ -95,6 +123,7 @@ fn card(model: &Model, certificates: &Certificates) -> Value {
             "training": certificates.training,
             "samples": certificates.samples,
             "data": certificates.data,
+            "images": certificates.images,
         },
     })
 }
@@ -103,7 +132,10 @@ fn describe(model: &Model, certificates: &Certificates) -> String {
     let provenance = model.provenance();
     let mut facts = vec![
         ("classes", format!("{}: {}", model.classes().len(), text::list(model.classes()))),
-        ("columns", format!("{}: {}", model.columns().len(), text::list(model.columns()))),
+        match model.layout() {
+            Some(layout) => ("images", images::describe(layout)),
+            None => ("columns", format!("{}: {}", model.columns().len(), text::list(model.columns()))),
+        },
         ("preprocessing", model.preprocess().describe()),
         ("architecture", architecture(model)),
         ("parameters", parameters(model).to_string()),
@@ -125,6 +157,10 @@ fn describe(model: &Model, certificates: &Certificates) -> String {
     if let Some(certificate) = &certificates.data {
         certified.push(("rows of --data", text::certificate(certificate)));
     }
+    if let Some(images) = &certificates.images {
+        certified.push(("pixels of --data", images.describe()));
+        certified.push(("bits per pixel value", format!("{:.3}", images.bits_per_dim)));
+    }
     let reasons: Vec<(&str, String)> =
         model.decisions().iter().map(|d| (d.what.as_str(), format!("{} ({})", d.choice, d.why))).collect();
     let chosen =
@@ -135,6 +171,9 @@ fn describe(model: &Model, certificates: &Certificates) -> String {
 /// What log p(x) is the density of.
 fn likelihood(model: &Model) -> String {
     use semisup::Likelihood;
+    if model.layout().is_some() {
+        return "of pixel values spread over their cells, padding included".into();
+    }
     match model.encoding().map(semisup::Encoding::likelihood) {
         _ if model.likelihood_is_projected() => {
             "of the projected row, since what preprocessing drops has no variance".into()
@@ -154,20 +193,29 @@ pub fn architecture(model: &Model) -> String {
             value => value["kind"].as_str().unwrap_or("layer").to_string(),
         }
     };
-    let mut kinds: Vec<(String, usize)> = Vec::new();
-    for layer in &spec.flow.layers {
-        match kinds.last_mut() {
-            Some((last, n)) if *last == kind(layer) => *n += 1,
-            _ => kinds.push((kind(layer), 1)),
-        }
-    }
-    let layers = kinds.iter().map(|(kind, n)| format!("{n} x {kind}")).collect::<Vec<_>>().join(", ");
+    let kinds: Vec<String> = spec.flow.layers.iter().map(kind).collect();
+    let layers = repeated(&kinds);
     format!(
         "flow of {layers} on {} dimensions; {} Gaussians for {} classes",
         spec.flow.dim,
         spec.mixture.n_components(),
         spec.mixture.n_classes()
     )
+}
+
+/// `2 x a, 3 x (b, c)`: names in a row, and pairs of them.
+fn repeated(names: &[String]) -> String {
+    let mut parts = Vec::new();
+    let mut rest = names;
+    while !rest.is_empty() {
+        let times =
+            |length: usize| rest.chunks_exact(length).take_while(|part| *part == &rest[..length]).count();
+        let length = if rest.len() > 2 && times(1) == 1 && times(2) > 1 { 2 } else { 1 };
+        let (count, part) = (times(length), rest[..length].join(", "));
+        parts.push(if length == 1 { format!("{count} x {part}") } else { format!("{count} x ({part})") });
+        rest = &rest[count * length..];
+    }
+    parts.join(", ")
 }
 
 /// How training ended.
@@ -187,4 +235,20 @@ pub fn training(model: &Model) -> String {
 /// Numbers the model consists of.
 pub fn parameters(model: &Model) -> usize {
     model.gmm().thetas().iter().map(|theta| theta.len()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::repeated;
+
+    #[test]
+    fn layers_that_repeat_are_counted() {
+        let names = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
+        assert_eq!(repeated(&names("a a a")), "3 x a");
+        assert_eq!(
+            repeated(&names("l s m c m c m c s m c m c a a")),
+            "1 x l, 1 x s, 3 x (m, c), 1 x s, 2 x (m, c), 2 x a"
+        );
+        assert_eq!(repeated(&names("a b")), "1 x a, 1 x b");
+    }
 }

@@ -15,6 +15,7 @@ mod evaluate;
 mod exit;
 mod fit;
 mod fit_report;
+mod images;
 mod input;
 mod inspect;
 mod interrupt;
@@ -51,15 +52,15 @@ struct Cli {
 enum Command {
     /// Fit the toy problems of the paper and handwritten digits, and write a report with pictures
     Demo(demo::Args),
-    /// Learn a model from a table in which some rows carry a label
+    /// Learn a model from a table in which some rows carry a label, or from images
     Fit(Box<fit::Args>),
-    /// Give each row of a table a class, class probabilities, a log-likelihood and how typical it is
+    /// Give each row of a table, or each image, a class, class probabilities, a log-likelihood and how typical it is
     Predict(predict::Args),
     /// Compare a model's predictions with known labels
     Evaluate(evaluate::Args),
     /// Fit a model's confidence to labelled rows, so that its probabilities can be believed
     Calibrate(calibrate::Args),
-    /// Generate new rows
+    /// Generate new rows or images
     Sample(sample::Args),
     /// Run learners against each other on equal splits, as a plan says, and write the tables
     Bench(bench::Args),

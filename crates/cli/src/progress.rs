@@ -74,8 +74,11 @@ pub struct FitProgress {
     stage: String,
     steps: usize,
     stage_began: Instant,
-    first_step: Option<usize>,
+    /// The first step of the stage that was seen, and when.
+    first: Option<(usize, Instant)>,
     latest: Option<EpochRecord>,
+    /// Images that a step sees, if it sees images.
+    images: Option<usize>,
 }
 
 impl FitProgress {
@@ -88,9 +91,15 @@ impl FitProgress {
             stage: String::new(),
             steps: 0,
             stage_began,
-            first_step: None,
+            first: None,
             latest: None,
+            images: None,
         }
+    }
+
+    /// Shows how many images it sees in a second, `per_step` in each step.
+    pub fn of_images(self, per_step: usize) -> Self {
+        Self { images: Some(per_step), ..self }
     }
 
     /// From now on the main stage of a fit has this name.
@@ -111,10 +120,25 @@ impl FitProgress {
         })
     }
 
+    /// Seconds of a step, on average over this stage.
+    fn pace(&self, step: usize) -> f64 {
+        match self.first {
+            // What comes before the first step is preparation.
+            Some((first, since)) if step > first => since.elapsed().as_secs_f64() / (step - first) as f64,
+            _ => self.stage_began.elapsed().as_secs_f64(),
+        }
+    }
+
+    /// `640 images/s  loss 0.1234 ..`, as far as it is known.
+    fn situation(&self, step: usize) -> String {
+        let speed = |images: usize| format!("{:.0} images/s", images as f64 / self.pace(step).max(1e-9));
+        let known = self.images.map(speed).into_iter().chain([self.state()]);
+        known.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
+    }
+
     fn line(&self, step: usize) -> String {
-        let done = step + 1 - self.first_step.unwrap_or(step);
-        let left = self.stage_began.elapsed().as_secs_f64() * (self.steps - step) as f64 / done as f64;
-        format!("{}: step {step} of {}  {}  ETA {left:.0} s", self.stage, self.steps, self.state())
+        let left = self.pace(step) * (self.steps - step) as f64;
+        format!("{}: step {step} of {}  {}  ETA {left:.0} s", self.stage, self.steps, self.situation(step))
     }
 }
 
@@ -125,7 +149,7 @@ impl FitObserver for FitProgress {
             Stage::Main => self.name.clone(),
             Stage::Calibration { fold, folds } => format!("calibr. {fold}/{folds}"),
         };
-        (self.steps, self.stage_began, self.first_step) = (steps, Instant::now(), None);
+        (self.steps, self.stage_began, self.first) = (steps, Instant::now(), None);
         self.latest = None;
         if let Display::Bar(bar) = &self.display {
             bar.set_length(steps as u64);
@@ -144,7 +168,7 @@ impl FitObserver for FitProgress {
     }
 
     fn step(&mut self, step: usize) -> Control {
-        self.first_step.get_or_insert(step);
+        self.first.get_or_insert_with(|| (step, Instant::now()));
         let line = matches!(&self.display, Display::Lines { last } if last.elapsed() >= PAUSE);
         if line {
             write_line(&self.line(step));
@@ -152,11 +176,15 @@ impl FitObserver for FitProgress {
         }
         if let Display::Bar(bar) = &self.display {
             bar.set_position(step as u64);
+            if self.images.is_some() {
+                bar.set_message(self.situation(step));
+            }
         }
         if interrupt::wanted() { Control::Stop } else { Control::Continue }
     }
 }
 
-fn write_line(line: &str) {
+/// A line on stderr.
+pub fn write_line(line: &str) {
     let _ = writeln!(io::stderr(), "{line}"); // a closed stderr is no reason to stop
 }

@@ -101,11 +101,12 @@ fn tested(args: &Args, table: &TrainingTable, model: &AnyModel, path: &Path) -> 
     let texts = (!args.text.is_empty()).then(|| args.reading.embedding.open(&args.text)).transpose()?;
     let mut guesses = Guesses::default();
     let (mut x, mut y) = (Array2::zeros((0, table.encoding.dim())), Vec::new());
-    let reader = args.reading.open(path, &[&args.label])?;
+    let label = args.label()?;
+    let reader = args.reading.open(path, &[label])?;
     let name = reader.name().to_string();
     for batch in reader {
         let batch = batch?;
-        let labels = labels_of(&batch, &args.label, table.data.classes())?;
+        let labels = labels_of(&batch, label, table.data.classes())?;
         let known: Vec<usize> = (0..batch.n()).filter(|&row| labels[row].is_some()).collect();
         let mut batch = batch.select(&known);
         if let Some(texts) = &texts {

@@ -1,14 +1,16 @@
 //! `flowgmm sample`: new rows from the model, of one class or of all.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use semisup::{Cells, Classifier, Column, Frame};
+use flowgmm::Model;
+use semisup::{Cells, Classifier, Column, Frame, Layout, ndarray::ArrayView2};
 
 use crate::{
     OnDevice, Threads,
     exit::{Failure, Result},
+    images::sheet,
     input,
-    output::TableOutput,
+    output::{self, TableOutput, check_writable, write_whole},
     predict::types,
 };
 
@@ -20,17 +22,20 @@ const BATCH: usize = 8192;
 pub struct Args {
     /// Model file
     model: PathBuf,
-    /// Number of rows
-    #[arg(long, value_name = "N")]
-    n: usize,
+    /// Number of rows; on a contact sheet, number of images of each class
+    #[arg(long, value_name = "N", required_unless_present = "means")]
+    n: Option<usize>,
     /// Only this class [default: classes as often as the model's prior says]
     #[arg(long, value_name = "NAME")]
     class: Option<String>,
     /// Spread of the latent samples: 1 is the model's density, less is more typical
     #[arg(long, value_name = "T", default_value_t = 1.0, value_parser = temperature, allow_negative_numbers = true)]
     temperature: f64,
+    /// Of a model of images: f^-1 of the middle of every Gaussian instead of draws
+    #[arg(long, conflicts_with_all = ["n", "temperature"])]
+    means: bool,
     /// File to write (.csv, .tsv, .parquet, .arrow, .jsonl or .json), in the columns and units of the training table;
-    /// `-` writes CSV to standard output
+    /// `-` writes CSV to standard output. Of a model of images also .png: a contact sheet with a row for each class
     #[arg(long, value_name = "OUT")]
     out: PathBuf,
     /// Seed of the draws
@@ -47,14 +52,33 @@ pub fn run(args: &Args) -> Result<()> {
     args.threads.configure()?;
     let model = input::model(&args.model, &args.device.place()?)?;
     let class = args.class.as_deref().map(|name| find_class(model.classes(), name)).transpose()?;
+    if let Some(layout) = model.layout() {
+        return of_images(args, &model, layout, class);
+    }
+    if args.means || is_sheet(&args.out) {
+        return Err(Failure::Usage(format!(
+            "{} was fitted to a table: contact sheets and --means are for models of images",
+            args.model.display()
+        )));
+    }
     let encoding = input::encoding(&model, &args.model)?;
+    write_table(args, &model, class, |x| Ok(encoding.decode(x)))
+}
+
+/// Draws rows and writes them batch by batch, as `decode` shows them.
+fn write_table(
+    args: &Args,
+    model: &Model,
+    class: Option<usize>,
+    decode: impl Fn(ArrayView2<f64>) -> Result<Frame>,
+) -> Result<()> {
     let mut rng = semisup::rng(args.seed);
     let mut out: Option<TableOutput> = None;
-    let mut done = 0;
-    while done < args.n || out.is_none() {
-        let n = (args.n - done).min(BATCH);
+    let (mut done, wanted) = (0, args.n.unwrap_or(1));
+    while done < wanted || out.is_none() {
+        let n = (wanted - done).min(BATCH);
         let (x, classes) = model.sample(n, class, args.temperature, &mut rng);
-        let rows = with_class(encoding.decode(x.view()), &classes, model.classes())?;
+        let rows = with_class(decode(x.view())?, &classes, model.classes())?;
         let out = match &mut out {
             Some(out) => out,
             None => out.insert(TableOutput::create(&args.out, &types(&rows))?),
@@ -63,6 +87,30 @@ pub fn run(args: &Args) -> Result<()> {
         done += n;
     }
     out.map_or(Ok(()), TableOutput::finish)
+}
+
+/// Images: a sheet, or a table of pixels.
+fn of_images(args: &Args, model: &Model, layout: &Layout, class: Option<usize>) -> Result<()> {
+    if is_sheet(&args.out) {
+        check_writable(&args.out)?;
+        let rows = match args.means {
+            true => sheet::means(model, class),
+            false => sheet::drawn(model, class, args.n.unwrap_or(1), args.temperature, args.seed),
+        };
+        write_whole(&args.out, &sheet::png(&rows, layout))?;
+        let names: Vec<String> = rows.iter().map(|row| row.class.clone()).collect();
+        let named = names.iter().enumerate().map(|(at, name)| format!("row {}: {name}\n", at + 1));
+        return output::print(&named.collect::<String>());
+    }
+    if args.means {
+        let what = "--means writes a picture: name the file .png".to_string();
+        return Err(Failure::Usage(what));
+    }
+    write_table(args, model, class, |x| sheet::pixel_rows(x, layout))
+}
+
+fn is_sheet(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("png"))
 }
 
 /// The rows with their class as last column.

@@ -111,9 +111,10 @@ impl Settings {
             (!names.is_empty()).then(|| format!("{} from {wanted}", names.join(", ")))
         };
         let changed: Vec<String> = ["config file", "env", "flag"].into_iter().filter_map(from).collect();
+        let kind = if self.config.architecture.image.is_some() { "images" } else { "tables" };
         match changed.as_slice() {
-            [] => "defaults for tables".into(),
-            changed => format!("defaults for tables, but {}", changed.join("; ")),
+            [] => format!("defaults for {kind}"),
+            changed => format!("defaults for {kind}, but {}", changed.join("; ")),
         }
     }
 }

@@ -207,6 +207,15 @@ pub enum Error {
         path: PathBuf,
     },
 
+    /// Images that cannot be used, or that do not fit their labels.
+    #[error("{}: {why}", path.display())]
+    Images {
+        /// The folder or file.
+        path: PathBuf,
+        /// What is wrong, and what to do.
+        why: String,
+    },
+
     /// No labels were drawn for this many, or for this seed.
     #[error("{}: {why}", path.display())]
     Split {
@@ -236,6 +245,7 @@ impl Error {
             Self::Damaged { .. }
             | Self::Content { .. }
             | Self::Split { .. }
+            | Self::Images { .. }
             | Self::WrongSize { .. }
             | Self::WrongChecksum { .. } => Blame::Data,
             Self::Table(error) if !error.is_io() => Blame::Data,
@@ -249,6 +259,10 @@ impl Error {
 
     pub(crate) fn damaged(path: &Path, format: &'static str, why: impl ToString) -> Self {
         Self::Damaged { path: path.into(), format, why: why.to_string() }
+    }
+
+    pub(crate) fn images(path: &Path, why: impl ToString) -> Self {
+        Self::Images { path: path.into(), why: why.to_string() }
     }
 
     /// A failed read: damaged content if a decoder says so, else the machine's fault.

@@ -41,7 +41,7 @@ pub fn read_idx(images: &Path, labels: &Path, classes: &[&str]) -> Result<ImageS
 }
 
 /// The shape and the bytes of an array of `D` dimensions.
-fn read<const D: usize>(path: &Path) -> Result<([usize; D], Vec<u8>)> {
+pub(crate) fn read<const D: usize>(path: &Path) -> Result<([usize; D], Vec<u8>)> {
     let mut bytes = open(path)?;
     let failed = |error| Error::reading(path, FORMAT, error);
     let magic = take(&mut bytes, 4).map_err(failed)?;

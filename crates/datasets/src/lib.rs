@@ -5,6 +5,7 @@
 //!   ─Store::get→ files, resumed, checked, renamed into place        ─Store::check→ present, damaged or absent
 //!   ─Store::images, texts, table, hepmass→ ImageSet, TextSet, semisup::Labelled
 //!   ─Store::label_splits→ the rows that the paper's authors labelled
+//! path ─ImageSource::of, Collection::open→ images of the user's own, of any size ─layout, rows→ rows of pixels
 //! ```
 //!
 //! Every loader reads the format its publisher gives out, plain or gzipped, and takes nothing on trust: a damaged file
@@ -19,6 +20,7 @@
 
 mod checksum;
 mod cifar;
+mod collection;
 mod download;
 mod error;
 mod hepmass;
@@ -43,6 +45,7 @@ mod verify;
 
 pub use checksum::Checksum;
 pub use cifar::{CIFAR_CLASSES, read_cifar10, read_cifar10_archive};
+pub use collection::{Collection, ImageSource, ReadOptions, png};
 pub use download::{Observer, Progress, Retry};
 pub use error::{Blame, Error};
 pub use hepmass::{Rows, prepare_hepmass, read_hepmass};

@@ -188,6 +188,7 @@ impl<'a> Fitter<'a> {
             columns: self.data.columns().to_vec(),
             encoding: None,
             texts: Vec::new(),
+            layout: None,
             temperature,
             typical: Vec::new(),
             decisions: Vec::new(),
@@ -264,7 +265,7 @@ impl<'a> Fitter<'a> {
         let y = problem.y_labelled();
         let fewest = self.data.class_counts().into_iter().min().unwrap_or(0);
         if fewest < 2 {
-            return Ok(1.0);
+            return Ok(self.config.train.objective.temperature.max(1.0));
         }
         let mut short = self.config.train.clone();
         short.steps = ((short.steps as f64 * fraction) as usize).max(1);

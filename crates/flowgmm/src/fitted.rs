@@ -6,7 +6,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use ndarray::{Array1, Array2, ArrayView2};
-use semisup::{Classifier, Encoding, Preprocess, Rng};
+use semisup::{Classifier, Encoding, Layout, Preprocess, Rng};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -71,6 +71,9 @@ struct Header {
     encoding: Option<Encoding>,
     #[serde(default)]
     texts: Vec<TextColumn>,
+    /// How pictures become the columns; absent if the model was fitted to something else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    layout: Option<Layout>,
     temperature: f64,
     typical: Vec<f64>,
     decisions: Vec<Decision>,
@@ -87,6 +90,7 @@ pub struct Model {
     pub(crate) columns: Vec<String>,
     pub(crate) encoding: Option<Encoding>,
     pub(crate) texts: Vec<TextColumn>,
+    pub(crate) layout: Option<Layout>,
     /// What the logarithms of posteriors are divided by.
     pub(crate) temperature: f64,
     /// Quantiles of log p(x) over training rows, evenly spaced from the smallest to the largest.
@@ -162,6 +166,21 @@ impl Model {
     /// The same model, for tables with these columns of text.
     pub fn with_texts(mut self, texts: Vec<TextColumn>) -> Self {
         self.texts = texts;
+        self
+    }
+
+    /// How pictures become rows, if the model was fitted to pictures.
+    pub fn layout(&self) -> Option<&Layout> {
+        self.layout.as_ref()
+    }
+
+    /// The same model, for pictures that `layout` turns into its rows.
+    ///
+    /// # Panics
+    /// If the layout makes rows of another length.
+    pub fn with_layout(mut self, layout: Layout) -> Self {
+        assert_eq!(layout.dim(), self.columns.len(), "the layout of the training pictures");
+        self.layout = Some(layout);
         self
     }
 
@@ -270,6 +289,7 @@ impl Model {
             columns: self.columns.clone(),
             encoding: self.encoding.clone(),
             texts: self.texts.clone(),
+            layout: self.layout,
             temperature: self.temperature,
             typical: self.typical.clone(),
             decisions: self.decisions.clone(),
@@ -307,6 +327,12 @@ impl Model {
                 return Err(bad("its table encoding and its columns do not fit together".into()));
             }
         }
+        if let Some(layout) = &header.layout {
+            layout.validate().map_err(|e| bad(e.to_string()))?;
+            if layout.dim() != header.columns.len() {
+                return Err(bad("its layout of pictures and its columns do not fit together".into()));
+            }
+        }
         if !(header.temperature.is_finite() && header.temperature > 0.0)
             || header.typical.iter().any(|v| v.is_nan())
             || !header.typical.is_sorted()
@@ -336,6 +362,7 @@ impl Model {
             columns,
             encoding,
             texts,
+            layout,
             temperature,
             typical,
             decisions,
@@ -350,6 +377,7 @@ impl Model {
             columns,
             encoding,
             texts,
+            layout,
             temperature,
             typical,
             decisions,

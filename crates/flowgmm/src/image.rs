@@ -7,7 +7,7 @@
 
 use ndarray::{Array2, ArrayView2};
 use rand::Rng as _;
-use semisup::{Rng, SemiSupervised};
+use semisup::{Layout, Rng, SemiSupervised};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -42,7 +42,12 @@ use crate::{
 /// }
 /// ```
 pub fn fit_images(data: &SemiSupervised, shape: ImageShape, seed: u64) -> Result<Model> {
-    fit(&FitConfig::image(data, shape)?, data, seed)
+    let model = fit(&FitConfig::image(data, shape)?, data, seed)?;
+    // Pictures of other programs can be read if they need no padding, which the flow's own check has made sure of.
+    match Layout::new(shape.channels, shape.height, shape.width) {
+        Ok(layout) => Ok(model.with_layout(layout)),
+        Err(_) => Ok(model),
+    }
 }
 
 /// Pixel values spread over their cells, x + u - 1/2 with u uniform in [0, 1). The mean log-density of such rows bounds

@@ -11,6 +11,7 @@ mod certificate;
 mod checkpoint;
 mod config;
 mod container;
+mod cost;
 mod dequantise;
 mod device;
 mod em;
@@ -38,6 +39,7 @@ pub use checkpoint::{Checkpoints, Resume};
 pub use config::{
     Architecture, Calibration, Columns, CouplingKind, Dequantise, FitConfig, MultiStart, Prepare, Prior,
 };
+pub use cost::Cost;
 pub use device::DeviceName;
 pub use em::{Em, MixtureStep, estimate};
 pub use error::{Error, Result};

@@ -47,7 +47,7 @@ impl ModelSpec {
 }
 
 /// Rows per pass when scoring: memory stays bounded by this, not by the data.
-const SCORING_BATCH: usize = 2048;
+pub(crate) const SCORING_BATCH: usize = 2048;
 
 /// A flow with a latent Gaussian mixture.
 #[derive(Clone, Debug)]

@@ -175,6 +175,18 @@ pub enum Error {
         name: String,
     },
 
+    /// A size or colour of pictures that no flow takes.
+    #[error(
+        "pictures of {layout} pixels cannot be learnt: expected grey or three colours, and sides of 1 to {longest} \
+         pixels. Ask for a smaller size"
+    )]
+    BadLayout {
+        /// The size and colour.
+        layout: String,
+        /// The longest side.
+        longest: usize,
+    },
+
     /// Two sizes that should agree do not.
     #[error("{what}: found {found}, expected {expected}")]
     Size {

@@ -18,20 +18,25 @@ pub(crate) fn decode<T, E: Display>(
     format: &'static str,
     work: impl FnOnce() -> std::result::Result<T, E>,
 ) -> Result<T> {
+    match survive(work) {
+        Some(result) => result.map_err(|error| Error::damaged(name, format, error)),
+        None => Err(Error::damaged(name, format, "its parts contradict each other")),
+    }
+}
+
+/// What a decoder returns, or `None` if it panicked; what it worked on must not be used then.
+pub fn survive<T>(work: impl FnOnce() -> T) -> Option<T> {
     let before = DECODING.replace(true);
     let result = catch_unwind(AssertUnwindSafe(work));
     DECODING.set(before);
-    match result {
-        Ok(result) => result.map_err(|error| Error::damaged(name, format, error)),
-        Err(_) => Err(Error::damaged(name, format, "its parts contradict each other")),
-    }
+    result.ok()
 }
 
 thread_local! {
     static DECODING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether a panic of this thread, now, would become an [`Error::Damaged`]; a panic hook had better be silent then.
+/// Whether a panic of this thread, now, is caught by [`survive`]; a panic hook had better be silent then.
 pub fn is_decoding() -> bool {
     DECODING.get()
 }

@@ -48,10 +48,11 @@ mod source;
 mod warning;
 mod writer;
 
-pub use damage::is_decoding;
+pub use damage::{is_decoding, survive};
 pub use error::Error;
 pub use format::{Delimiter, InputFormat, OutputFormat};
 pub use missing::MISSING_TOKENS;
+pub use npz::{RawArray, RawValues, read_arrays};
 pub use options::{Header, Options};
 pub use reader::{Reader, open};
 pub use source::Source;

@@ -5,6 +5,7 @@
 //! ```
 
 mod member;
+mod raw;
 
 use std::collections::BTreeMap;
 use std::io::BufReader;
@@ -18,6 +19,7 @@ use crate::{
     shared::Shared,
 };
 use member::Member;
+pub use raw::{RawArray, RawValues, read_arrays};
 
 const FORMAT: &str = "NPZ";
 

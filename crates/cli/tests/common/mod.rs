@@ -1,6 +1,8 @@
 //! What the tests share: the program, a moons table, and small settings that fit in a blink.
 #![allow(dead_code)] // every test file uses its own part of this
 
+pub mod pictures;
+
 use std::{
     fs,
     path::{Path, PathBuf},

@@ -139,7 +139,7 @@ impl<'a> Scanner<'a> {
 
     /// The next byte that is not white space.
     fn peek(&mut self) -> Option<u8> {
-        let rest = self.text[self.at..].as_bytes();
+        let rest = &self.text.as_bytes()[self.at..];
         self.at += rest.iter().take_while(|byte| b" \t\r\n".contains(byte)).count();
         self.text.as_bytes().get(self.at).copied()
     }

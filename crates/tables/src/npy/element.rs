@@ -47,6 +47,11 @@ impl Element {
         Some(Self { kind, big_endian, size })
     }
 
+    /// Whether elements are bytes from 0 to 255.
+    pub fn is_byte(self) -> bool {
+        (self.kind, self.size) == (Kind::Unsigned, 1)
+    }
+
     /// Adds the elements at these places to a column.
     pub fn push_all(self, bytes: &[u8], places: impl Iterator<Item = usize>, column: &mut ColumnBuilder) {
         let size = self.size as usize;

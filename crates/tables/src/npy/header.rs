@@ -11,8 +11,10 @@ pub(crate) struct Header {
     pub element: Element,
     pub order: Order,
     pub n: u64,
-    /// Columns; `None` for an array of one dimension.
+    /// Numbers of a row, whatever its dimensions; `None` for an array of one dimension.
     pub d: Option<u64>,
+    /// The shape as it is stored.
+    pub dims: Vec<u64>,
     /// Bytes before the elements.
     pub size: u64,
 }
@@ -30,8 +32,14 @@ pub(crate) enum Order {
 const LONGEST: u32 = 1 << 20;
 
 impl Header {
-    /// Reads up to the first element. `array` is what messages call the array in the file `name`.
+    /// Reads up to the first element of an array that is a column or a matrix. `array` is what messages call the array
+    /// in the file `name`.
     pub fn read(stream: &mut impl Read, name: &str, array: &str) -> Result<Self> {
+        Self::read_any(stream, name, array)?.tabular(name, array)
+    }
+
+    /// The same of an array of any number of dimensions but 0.
+    pub fn read_any(stream: &mut impl Read, name: &str, array: &str) -> Result<Self> {
         let mut exactly = |length: u64| -> Result<Vec<u8>> {
             let mut bytes = Vec::new();
             let taken = stream.take(length).read_to_end(&mut bytes);
@@ -77,10 +85,20 @@ impl Header {
 
     /// `[3, 2]`
     pub fn shape(&self) -> String {
-        match self.d {
-            Some(d) => format!("[{}, {d}]", self.n),
-            None => format!("[{}]", self.n),
+        format!("{:?}", self.dims)
+    }
+
+    /// The same, unless it has more than two dimensions.
+    fn tabular(self, name: &str, array: &str) -> Result<Self> {
+        if self.dims.len() <= 2 {
+            return Ok(self);
         }
+        Err(Error::Unsupported {
+            name: name.into(),
+            column: array.into(),
+            found: format!("array of shape {}", self.shape()),
+            remedy: "Reshape it to [n, d]: x.reshape(len(x), -1)",
+        })
     }
 
     fn parse(text: &str, size: u64, name: &str, array: &str) -> Result<Self> {
@@ -101,7 +119,10 @@ impl Header {
         };
         let (n, d) = match *shape.as_slice() {
             [n] => (n, None),
-            [n, d] if d > 0 => (n, Some(d)),
+            [n, ref rest @ ..] if !rest.contains(&0) => {
+                let d = rest.iter().try_fold(1u64, |d, &size| d.checked_mul(size));
+                (n, Some(d.ok_or_else(|| damaged(&format!("has the absurd shape {shape:?}")))?))
+            }
             _ => {
                 return Err(unsupported(
                     &format!("array of shape {shape:?}"),
@@ -119,7 +140,7 @@ impl Header {
         })?;
         let bytes = d.unwrap_or(1).checked_mul(element.size).and_then(|row| row.checked_mul(n));
         match bytes {
-            Some(bytes) if bytes <= i64::MAX as u64 => Ok(Self { element, order, n, d, size }),
+            Some(bytes) if bytes <= i64::MAX as u64 => Ok(Self { element, order, n, d, dims: shape, size }),
             _ => Err(damaged(&format!("has the absurd shape {shape:?}"))),
         }
     }
@@ -143,7 +164,7 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<Header> {
-        Header::parse(text, 0, "f.npy", "x")
+        Header::parse(text, 0, "f.npy", "x")?.tabular("f.npy", "x")
     }
 
     #[track_caller]

@@ -41,6 +41,14 @@ pub struct ImageShape {
     pub width: usize,
 }
 
+impl From<&semisup::Layout> for ImageShape {
+    /// The shape of padded pictures.
+    fn from(layout: &semisup::Layout) -> Self {
+        let (height, width) = layout.padded();
+        Self { channels: layout.channels, height, width }
+    }
+}
+
 impl ImageShape {
     /// Numbers of an image.
     pub fn dim(&self) -> usize {

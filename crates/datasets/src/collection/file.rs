@@ -1,0 +1,75 @@
+//! One file with one picture: PNG or JPEG, whatever its name says.
+
+use std::{fs::File, io::Read, path::Path};
+
+use semisup::Picture;
+
+use super::{jpeg, png};
+use crate::{Error, Result};
+
+/// Size and colour of a picture before it is decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub channels: usize,
+    pub height: usize,
+    pub width: usize,
+}
+
+/// Files are read to here to find out size and colour; all of them if that is not enough.
+const HEAD: u64 = 1 << 14;
+
+/// Endings of names that promise a picture we read.
+pub(super) fn is_named_so(path: &Path) -> bool {
+    let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    matches!(ending.as_str(), "png" | "jpg" | "jpeg")
+}
+
+/// Whether a file that starts so is a picture we read.
+pub(super) fn starts_so(first: &[u8]) -> bool {
+    first.starts_with(png::SIGNATURE) || first.starts_with(jpeg::START)
+}
+
+/// Size and colour of the picture in a file.
+pub(super) fn head(path: &Path) -> Result<Head> {
+    let start = read(path, HEAD)?;
+    let found = by_format(path, &start, png::head, jpeg::head);
+    if found.is_err() && start.len() as u64 == HEAD {
+        return by_format(path, &read(path, u64::MAX)?, png::head, jpeg::head);
+    }
+    found
+}
+
+/// The picture in a file.
+pub(super) fn decode(path: &Path) -> Result<Picture> {
+    by_format(path, &read(path, u64::MAX)?, png::decode, jpeg::decode)
+}
+
+fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
+    read.map_err(|error| Error::io("read", path, error))?;
+    Ok(bytes)
+}
+
+type Decoder<T> = fn(&[u8]) -> std::result::Result<T, String>;
+
+fn by_format<T>(path: &Path, bytes: &[u8], png: Decoder<T>, jpeg: Decoder<T>) -> Result<T> {
+    let (format, decoded) = if bytes.starts_with(png::SIGNATURE) {
+        ("PNG", png(bytes))
+    } else if bytes.starts_with(jpeg::START) {
+        ("JPEG", jpeg(bytes))
+    } else {
+        ("PNG or JPEG", Err(foreign(bytes)))
+    };
+    decoded.map_err(|why| Error::damaged(path, format, why))
+}
+
+/// What a file that is no picture of ours seems to be.
+fn foreign(bytes: &[u8]) -> String {
+    let known: [(&[u8], &str); 4] = [(b"GIF8", "GIF"), (b"BM", "BMP"), (b"RIFF", "WebP"), (b"II*\0", "TIFF")];
+    match known.iter().find(|(start, _)| bytes.starts_with(start)) {
+        Some((_, name)) => format!("it is a {name} file, which is not read: convert it to PNG"),
+        None if bytes.is_empty() => "it is empty".into(),
+        None => "it starts as neither of them does".into(),
+    }
+}
