@@ -5,6 +5,7 @@
 //! ```
 
 pub mod fit;
+mod outcome;
 pub mod sheet;
 
 use std::{ops::Range, path::Path};

@@ -9,22 +9,20 @@ use clap::ArgMatches;
 use flowgmm::{Cost, Decision, FitConfig, Model, Recipe, bijection::ImageShape, tensor::Place};
 use flowgmm_datasets::{Collection, ImageSource, LabelSplits, ReadOptions};
 use semisup::{
-    Classifier, Layout, Scores, SemiSupervised, metrics,
+    Layout, Scores, SemiSupervised,
     ndarray::{Array2, Axis},
 };
-use serde_json::{Value, json};
 
-use super::{bits, describe, places, recognise, say};
+use super::{bits, describe, outcome::Outcome, places, recognise, say};
 use crate::{
     configure_threads,
     data::failure,
     evaluate,
     exit::{Failure, Result},
-    fit::{Args, Preset, check_finite, device, engine, gather, train},
-    inspect, interrupt, output,
+    fit::{Args, Preset, check_finite, gather, train},
+    interrupt, output,
     progress::{Display, FitProgress, write_line},
     settings::Settings,
-    text,
 };
 
 /// Images that bits per pixel value are measured on.
@@ -296,95 +294,6 @@ fn tested(args: &Args, model: &Model, layout: &Layout, path: &Path, test: &Path)
     let rows = evaluate::labelled(model, path, test, None, &args.reading, labels)?;
     let scores = Scores::from_log_probs(&model.score(rows.x.view()).log_probs, &rows.y);
     Ok((scores, bits(model, layout, rows.x.view())))
-}
-
-/// What a fit is summed up from.
-struct Outcome<'a> {
-    model: &'a Model,
-    data: &'a SemiSupervised,
-    settings: &'a Settings,
-    cost: Cost,
-    path: &'a Path,
-    /// Bits per pixel value of training images.
-    bits: f64,
-    test: Option<(Scores, f64)>,
-    seconds: f64,
-}
-
-impl Outcome<'_> {
-    fn labelled_accuracy(&self) -> f64 {
-        let labelled = self.data.labelled_only();
-        let y: Vec<usize> = labelled.y().iter().flatten().copied().collect();
-        metrics::accuracy(&self.model.predict(labelled.x()), &y)
-    }
-
-    fn per_class(&self) -> impl Iterator<Item = (&String, usize)> {
-        self.data.classes().iter().zip(self.data.class_counts())
-    }
-
-    fn to_json(&self) -> Value {
-        let (provenance, last) = (self.model.provenance(), self.model.history().epochs.last());
-        json!({
-            "model": self.path.display().to_string(),
-            "images": self.data.n(),
-            "labelled": provenance.n_labelled,
-            "unlabelled": provenance.n_unlabelled,
-            "labelled_per_class": self.per_class().map(|(class, n)| (class.clone(), json!(n)))
-                .collect::<serde_json::Map<_, _>>(),
-            "layout": self.model.layout(),
-            "parameters": inspect::parameters(self.model),
-            "decisions": self.model.decisions(),
-            "config": self.settings.config,
-            "seed": self.settings.seed,
-            "threads": self.settings.threads,
-            "device": self.settings.device,
-            "hardware": self.model.gmm().place().describe(),
-            "engine": engine(self.settings),
-            "estimated_memory": self.cost.memory,
-            "estimated_flop": self.cost.flop,
-            "steps": last.map(|record| record.step),
-            "loss": last.map(|record| record.loss),
-            "terms": last.map(|record| &record.terms),
-            "bits_per_dim": self.bits,
-            "test": self.test.as_ref().map(|(scores, _)| scores),
-            "test_bits_per_dim": self.test.as_ref().map(|(_, bits)| bits),
-            "labelled_accuracy": self.labelled_accuracy(),
-            "rollbacks": provenance.rollbacks,
-            "certificate": provenance.certificate,
-            "seconds": self.seconds,
-        })
-    }
-
-    fn to_text(&self, layout: &Layout) -> String {
-        let provenance = self.model.provenance();
-        let counts: Vec<String> = self.per_class().map(|(class, n)| format!("{class}: {n}")).collect();
-        let (n, labelled, unlabelled) = (self.data.n(), provenance.n_labelled, provenance.n_unlabelled);
-        let mut facts = vec![
-            ("images", format!("{n} ({labelled} labelled, {unlabelled} unlabelled), {}", describe(layout))),
-            ("labels", text::list(&counts)),
-            ("settings", self.settings.origin()),
-            ("seed", self.settings.seed.to_string()),
-            ("device", device(self.settings, self.model)),
-            ("parameters", inspect::parameters(self.model).to_string()),
-        ];
-        if let Some(last) = self.model.history().epochs.last() {
-            let terms: Vec<String> =
-                last.terms.iter().map(|(name, value)| format!("{name} {value:.4}")).collect();
-            facts.push(("final loss", format!("{:.4} ({})", last.loss, terms.join(", "))));
-        }
-        facts.push(("temperature", format!("{:.3}", self.model.temperature())));
-        facts.push(("labelled accuracy", text::percent(self.labelled_accuracy())));
-        facts.push(("bits per pixel value", format!("{:.3} on training images", self.bits)));
-        if let Some(certificate) = &provenance.certificate {
-            facts.push(("round trip", text::certificate(certificate)));
-        }
-        if let Some((test, bits)) = &self.test {
-            facts.push(("test", format!("{}; {bits:.3} bits per pixel value", text::tested(test))));
-        }
-        facts.push(("time", format!("{:.1} s", self.seconds)));
-        facts.push(("model", self.path.display().to_string()));
-        text::facts(&facts)
-    }
 }
 
 #[cfg(test)]
