@@ -42,10 +42,11 @@ fn the_plans_of_this_project_are_good_ones() {
     let experiments = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
     let plan = Plan::read(&experiments.join("table1.toml")).unwrap();
     let mut registry = Registry::rivals();
-    let stand_in = || flowgmm_rivals::LogisticRegression::default();
-    registry.register("flowgmm", stand_in()).register("flowgmm-labelled", stand_in());
+    for ours in ["flowgmm", "flowgmm-no-consistency", "flowgmm-em", "flowgmm-labelled"] {
+        registry.register(ours, flowgmm_rivals::LogisticRegression::default());
+    }
     plan.check(&registry).unwrap();
-    assert_eq!((plan.datasets.len(), plan.n_cells()), (9, 9 * 14 * 5));
+    assert_eq!((plan.datasets.len(), plan.n_cells()), (9, 9 * 16 * 5));
     let missing = plan.check(&Registry::rivals()).unwrap_err().to_string();
     assert!(missing.contains("unknown learner 'flowgmm'"), "{missing}");
 }

@@ -72,7 +72,7 @@ pub struct Args {
         "device", "checkpoint", "print_config", "print_schema"])]
     pub learner: Option<String>,
     /// With --learner: class and probabilities of every row of the table, those with a label too, in its order
-    #[arg(long, value_name = "OUT", requires = "learner")]
+    #[arg(long, value_name = "OUT")]
     pub predictions: Option<PathBuf>,
     /// HTML report to write: what the data look like, what was chosen, how far to trust the model, and whether the
     /// unlabelled rows help; measuring that takes about as long again as the fit
@@ -146,6 +146,12 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<()> {
     args.label()?;
     args.images.refuse()?;
     check_report(args)?;
+    if args.predictions.is_some() && args.learner.is_none() {
+        // clap forgets `requires` where the required argument conflicts with a present one.
+        let what =
+            "--predictions goes with --learner; a model's predictions are written by `flowgmm predict`";
+        return Err(Failure::Usage(what.into()));
+    }
     let rival = args.learner.as_deref().map(|name| Rival::find(name, args)).transpose()?;
     configure_threads(args.threads.among(args.config.as_deref()))?;
     interrupt::listen()?;

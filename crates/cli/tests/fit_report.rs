@@ -102,7 +102,7 @@ fn test_rows_are_the_better_judge() {
     assert_eq!((n, help["by"].as_str()), (2000.0, Some("test rows")));
     assert_eq!(number(help, "semi_supervised"), number(&summary["test"], "accuracy"));
     // Moons with ten labels are what semi-supervised learning is for.
-    assert_eq!(help["verdict"], "helps");
+    assert_eq!(help["verdict"], "helps", "{summary}");
     assert!(difference > 0.02 && high - low < 0.1, "{help}");
     assert!(page.contains("The unlabelled rows help"));
     let [.., n] = check_help(&summary["help_by_cross_validation"]);

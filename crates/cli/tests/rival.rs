@@ -8,7 +8,7 @@ use common::Bench;
 fn a_rival_is_scored_on_the_test_file_and_writes_predictions() {
     let bench = Bench::new();
     let said = bench.ok(
-        "fit train.csv --label class --learner label-spreading --test test.csv --predictions p.csv --json",
+        "fit train.csv --label label --learner label-spreading --test test.csv --predictions p.csv --json",
     );
     let said: serde_json::Value = serde_json::from_str(&said).unwrap();
     assert_eq!((said["learner"].as_str(), said["labelled"].as_u64()), (Some("label-spreading"), Some(10)));
@@ -21,24 +21,24 @@ fn a_rival_is_scored_on_the_test_file_and_writes_predictions() {
     assert_eq!((head[0], head.len()), ("class", 3));
     assert_eq!(lines.clone().count(), train.lines().count() - 1, "one for each row, in its order");
     // Labelled rows are near their own labels.
-    let at = train.lines().next().unwrap().split(',').position(|name| name == "class").unwrap();
+    let at = train.lines().next().unwrap().split(',').position(|name| name == "label").unwrap();
     let right = train.lines().skip(1).zip(lines).filter(|(row, predicted)| {
         let label = row.split(',').nth(at).unwrap();
         !label.is_empty() && label == predicted.split(',').next().unwrap()
     });
     assert!(right.count() >= 9);
 
-    let text = bench.ok("fit train.csv --label class --learner logistic-regression --test test.csv");
+    let text = bench.ok("fit train.csv --label label --learner logistic-regression --test test.csv");
     assert!(text.contains("logistic regression") && text.contains("accuracy"), "{text}");
 }
 
 #[test]
 fn what_a_rival_cannot_do_is_said_before_any_work() {
     let bench = Bench::new();
-    let fit = "fit train.csv --label class --learner";
+    let fit = "fit train.csv --label label --learner";
     bench.fails(&format!("{fit} nobody --test test.csv"), 2, &["nobody", "known are", "label-spreading"]);
     bench.fails(&format!("{fit} knn"), 2, &["no model file", "--predictions", "--test"]);
     bench.fails(&format!("{fit} knn --model m.flowgmm"), 2, &["--model"]);
     bench.fails(&format!("{fit} knn --predictions no/such/p.csv"), 5, &["no/such"]);
-    bench.fails("fit train.csv --label class --model m --predictions p.csv", 2, &["--learner"]);
+    bench.fails("fit train.csv --label label --model m --predictions p.csv", 2, &["--learner"]);
 }

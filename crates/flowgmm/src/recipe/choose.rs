@@ -69,7 +69,12 @@ impl Recipe {
         match (heard?, lines?) {
             (Some(heard), Some(lines)) => {
                 let space = recipe.choose_space(&spaces, heard);
-                let together = recipe.choose_guides(vec![space, likeliest(lines)]);
+                let mut heard = vec![space];
+                // Label spreading that makes no mistake needs no help, and lines would bend what it found.
+                if heard[0].accuracy() < 1.0 {
+                    heard.push(likeliest(lines));
+                }
+                let together = recipe.choose_guides(heard);
                 if !data.unlabelled().is_empty() {
                     recipe.choose_confidence(&together);
                 }
