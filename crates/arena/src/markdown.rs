@@ -9,8 +9,7 @@ use crate::{Error, LabelSource, Result};
 /// Accuracy of all learners (down) on all data (across, with their labels), as in the paper's table 1: the best on each
 /// data in bold, those not significantly worse marked, and what that means.
 pub fn accuracy_table(summary: &Summary) -> String {
-    let heads: Vec<String> =
-        summary.rows.iter().map(|row| format!("{} ({})", row.dataset, labels(&row.labels))).collect();
+    let heads: Vec<String> = summary.rows.iter().map(head).collect();
     let mut text = format!("| learner | {} |\n", heads.join(" | "));
     text += &format!("|---|{}\n", "---|".repeat(heads.len()));
     for (i, learner) in summary.learners.iter().enumerate() {
@@ -46,6 +45,11 @@ pub fn comparison_table(summary: &Summary) -> String {
         "\nDifference in points of accuracy over the draws both finished, two-sided p. With {draws} draws the sign-flip \
          test cannot go below {least}.\n"
     )
+}
+
+/// The data and their labels, as short as a table with many columns needs it.
+pub(crate) fn head(row: &Row) -> String {
+    format!("{} ({})", row.dataset, labels(&row.labels))
 }
 
 fn labels(source: &LabelSource) -> String {

@@ -5,7 +5,7 @@ use flowgmm_report::{
 };
 
 use crate::LabelSource;
-use crate::markdown::{explanation, p_text};
+use crate::markdown::{explanation, head, p_text};
 use crate::stats::Spread;
 use crate::summary::{Entry, Row, Summary};
 
@@ -30,7 +30,7 @@ pub fn page(summary: &Summary) -> Page {
 
 /// Learners down, data across, so that the best of a column is the best on its data.
 fn headline(summary: &Summary) -> Table {
-    let heads = summary.rows.iter().map(|row| Column::number(row_name(row)).highest());
+    let heads = summary.rows.iter().map(|row| Column::number(head(row)).highest());
     let line = |(i, learner): (usize, &String)| {
         let cells = summary.rows.iter().map(|row| accuracy_cell(row, &row.entries[i]));
         std::iter::once(Shown::from(learner.clone())).chain(cells).collect()
