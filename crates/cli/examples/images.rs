@@ -18,7 +18,7 @@ use flowgmm::{
 };
 use flowgmm_datasets::{ImageSet, Part, Store};
 use ndarray::Array2;
-use semisup::{Classifier, SemiSupervised, metrics::accuracy};
+use semisup::{Classifier, Layout, SemiSupervised, metrics::accuracy};
 use serde_json::json;
 
 #[derive(Parser, Debug)]
@@ -96,13 +96,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some(_) => train.select(&held),
     };
     let shape = ImageShape { channels: train.channels, height: train.height, width: train.width };
+    let layout = Layout { channels: train.channels, height: train.height, width: train.width };
     let data = problem(&train, &shown, &held, arguments.labelled_only)?;
     drop(train);
     let config = configuration(&arguments, &data, shape)?;
     let start = Instant::now();
     let mut watch = Watch { start, last: start, steps: 0, total: config.train.steps };
     let model = match &arguments.evaluate {
-        None => Fitter::new(&config, &data, arguments.seed).run(&mut watch)?,
+        None => Fitter::new(&config, &data, arguments.seed).run(&mut watch)?.with_layout(layout),
         Some(path) => Model::load(path, &Place::cpu())?,
     };
     let seconds = start.elapsed().as_secs_f64();
