@@ -45,6 +45,12 @@ pub fn recognise(path: &Path, suffix: Option<&str>) -> Result<Option<ImageSource
 
 /// What to say where a table lacks the name of its label.
 pub fn label_needed(path: &Path) -> Failure {
+    // A slip in the name is the likelier mistake than a missing --label.
+    if let Err(source) = std::fs::metadata(path)
+        && !crate::input::is_standard(path)
+    {
+        return Failure::Io { path: path.to_path_buf(), source };
+    }
     Failure::Usage(format!(
         "{} is taken for a table: name the column of its labels with --label COLUMN. (Images are a folder with a folder \
          for each class, a PNG or JPEG file, IDX, CIFAR-10's .bin, SVHN's .mat, or an NPZ file with images x)",

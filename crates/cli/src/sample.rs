@@ -92,6 +92,11 @@ fn write_table(
 /// Images: a sheet, or a table of pixels.
 fn of_images(args: &Args, model: &Model, layout: &Layout, class: Option<usize>) -> Result<()> {
     if is_sheet(&args.out) {
+        if args.n == Some(0) && !args.means {
+            return Err(Failure::Usage(
+                "--n 0 leaves a contact sheet without images: ask for at least 1".into(),
+            ));
+        }
         check_writable(&args.out)?;
         let rows = match args.means {
             true => sheet::means(model, class),

@@ -354,3 +354,10 @@ fn the_papers_model_is_there_and_says_what_it_costs() {
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(said.contains("2 steps of 40 images") && said.contains("FLOP in all"), "{said}");
 }
+
+#[test]
+fn a_path_that_is_not_there_is_said_to_be_so() {
+    let bench = Bench::new();
+    bench.fails("fit nowhere --model m.flowgmm", 5, &["nowhere"]);
+    bench.fails("fit train.csv --model m.flowgmm", 2, &["train.csv", "--label"]);
+}
