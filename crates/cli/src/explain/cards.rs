@@ -40,10 +40,10 @@ impl Card {
         };
         let probabilities: Vec<f64> = log_probs.iter().map(|l| l.exp()).collect();
         let abstain = match &set {
-            _ if seen.typicality[row] < UNTYPICAL => Some("unlike the training rows"),
-            Some(set) if set.is_empty() => Some("no class is clear enough"),
-            Some(set) if set.len() > 1 => Some("several classes are possible"),
-            None if probabilities[seen.predicted[row]] < UNSURE => Some("not sure of any class"),
+            _ if seen.typicality[row] < UNTYPICAL => Some("unlike training"),
+            Some(set) if set.is_empty() => Some("unclear"),
+            Some(set) if set.len() > 1 => Some("ambiguous"),
+            None if probabilities[seen.predicted[row]] < UNSURE => Some("unsure"),
             _ => None,
         };
         Self { row, probabilities, set, abstain }
@@ -73,7 +73,8 @@ pub fn part(subject: &Subject) -> Part {
     );
     text += &format!(
         "\n\nAbstaining is advised if the prediction set does not hold exactly one class{}, or if typicality is below \
-         {UNTYPICAL}: for {abstaining} of {} {what} here. --json has a card for each.",
+         {UNTYPICAL}: for {abstaining} of {} {what} here. Beside the nearest labelled {what}, nearest in the latent space, \
+         stand where they are and how far. --json has a card for each.",
         if subject.judged.is_some() { "" } else { " (without labels: if no class has half the probability)" },
         cards.len()
     );
@@ -110,7 +111,7 @@ fn table(subject: &Subject, cards: &[&Card], near: &Nearest) -> Table {
         if near.known() {
             cells.push(Cell::from(near.words(subject, at)));
         }
-        cells.push(Cell::from(card.abstain.map_or("answer".into(), |why| format!("abstain: {why}"))));
+        cells.push(Cell::from(card.abstain.map_or("answer".into(), |why| format!("abstain ({why})"))));
         cells.extend(show.cells(&seen.rows, row));
         cells
     };
@@ -119,7 +120,7 @@ fn table(subject: &Subject, cards: &[&Card], near: &Nearest) -> Table {
     columns.extend(labelled.then(|| Column::text("Label")));
     columns.extend(subject.judged.is_some().then(|| Column::text("Set")));
     columns.extend([Column::number("Typicality"), Column::number("Boundary")]);
-    columns.extend(near.known().then(|| Column::text("Nearest labelled (where; how far)")));
+    columns.extend(near.known().then(|| Column::text("Nearest labelled")));
     columns.push(Column::text("Advice"));
     columns.extend(show.heads());
     Table { columns, rows: cards.iter().enumerate().map(row).collect(), ..Table::default() }

@@ -72,7 +72,7 @@ pub fn part(subject: &Subject) -> Part {
     let section = Section {
         heading,
         text: format!(
-            "Of {} without a label, these would teach the model most: it is undecided about them (entropy, 1 is a coin), \
+            "Chosen among {}, without labels: these would teach the model most. It is undecided about them (entropy, 1 is a coin), \
              they stand for others (share of {what} in thinner surroundings), and they are far from what is labelled or chosen \
              before, so that no two tell the same story.",
             rows.described(what),
