@@ -27,8 +27,8 @@ use flowgmm_tables::Header;
 use ndarray::{Array2, Axis};
 use rand::seq::SliceRandom;
 use semisup::{
-    Classifier, Encoding, Labelled, Problem, Schema, SemiSupervised, fit_temperature, labels,
-    metrics::{Calibration, Conformal, Detection, at_temperature, coverage},
+    Classifier, Encoding, Labelled, Problem, Schema, SemiSupervised, labels,
+    metrics::{Calibration, Conformal, Detection, at_temperature, coverage, fit_temperature_with},
 };
 use serde_json::{Value, json};
 
@@ -184,8 +184,9 @@ fn accuracy(model: &Model, test: &Labelled) -> f64 {
 fn conformal(set: &Set, draw: u64) -> Outcome<Value> {
     let problem = set.draw(0.5, draw)?;
     let model = fit(&problem.train, draw)?;
-    let log_probs = model.score(problem.test.x()).log_probs;
-    let raw = at_temperature(log_probs.view(), 1.0 / model.temperature());
+    let flowgmm::Scores { log_probs, log_conditional: logits, .. } = model.score(problem.test.x());
+    let prior = model.gmm().mixture().values().log_prior;
+    let raw = at_temperature(logits.view(), &prior, 1.0);
     let y = problem.test.y();
     let mut rows: Vec<usize> = (0..y.len()).collect();
     rows.shuffle(&mut semisup::rng(draw));
@@ -197,8 +198,8 @@ fn conformal(set: &Set, draw: u64) -> Outcome<Value> {
     for (teach, judge) in [(one, other), (other, one)] {
         let learnt = Conformal::fit(pick(&log_probs, teach).view(), &truth(teach), 0.1);
         halves.push(coverage(&learnt.sets(pick(&log_probs, judge).view()), &truth(judge)));
-        let t = fit_temperature(pick(&raw, teach).view(), &truth(teach));
-        for (&row, p) in judge.iter().zip(at_temperature(pick(&raw, judge).view(), t).rows()) {
+        let t = fit_temperature_with(pick(&logits, teach).view(), &prior, &truth(teach));
+        for (&row, p) in judge.iter().zip(at_temperature(pick(&logits, judge).view(), &prior, t).rows()) {
             calibrated.row_mut(row).assign(&p);
         }
     }
@@ -208,6 +209,7 @@ fn conformal(set: &Set, draw: u64) -> Outcome<Value> {
         "rows": y.len(),
         "accuracy": accuracy(&model, &problem.test),
         "coverage": mean(|half| half.coverage),
+        "coverage_of_halves": halves.iter().map(|half| half.coverage).collect::<Vec<_>>(),
         "mean_size": mean(|half| half.mean_size),
         "empty": mean(|half| half.empty),
         "raw": Calibration::of(raw.view(), y),

@@ -10,6 +10,7 @@ use serde::Serialize;
 mod calibration;
 mod conformal;
 mod detection;
+mod prior;
 mod selective;
 mod temperature;
 
@@ -19,8 +20,9 @@ pub use calibration::{
 };
 pub use conformal::{Conformal, Coverage, coverage};
 pub use detection::Detection;
+pub use prior::class_shares;
 pub use selective::RiskCoverage;
-pub use temperature::{TEMPERATURE_RANGE, fit_temperature};
+pub use temperature::{TEMPERATURE_RANGE, fit_temperature, fit_temperature_with};
 
 /// Number of bins of the ECE in [`Scores`], as in Guo et al. (2017).
 pub const ECE_BINS: usize = 15;

@@ -45,8 +45,8 @@ pub fn part(subject: &Subject) -> Part {
     let section = Section {
         heading,
         text: format!(
-            "Widening every Gaussian by \u{3c3}\u{b2} = T divides the differences of log-densities by T: the class stays, the \
-             confidence changes. On the right T is learnt from one half of the {} labelled {} and judged on the other, and \
+            "Widening every Gaussian by \u{3c3}\u{b2} = T divides the differences of log-densities by T: that makes predictions \
+             less sure, or surer. On the right T is learnt from one half of the {} labelled {} and judged on the other, and \
              the reverse. To keep it, use flowgmm calibrate.",
             judged.y.len(),
             subject.what()

@@ -8,9 +8,9 @@
 use flowgmm::Model;
 use rand::seq::SliceRandom;
 use semisup::{
-    fit_temperature,
     metrics::{
         Calibration, Conformal, Coverage, RiskCoverage, arg_max, at_temperature, confidences, coverage,
+        fit_temperature_with,
     },
     ndarray::{Array2, ArrayView1, Axis},
 };
@@ -27,7 +27,7 @@ pub struct Judged {
     pub y: Vec<usize>,
     /// log p of the labelled rows: without any temperature, with that of the model file, and with one learnt here.
     pub log_probs: [Array2<f64>; 3],
-    /// Learnt from all labelled rows, for log p at temperature 1.
+    /// Learnt from all labelled rows.
     pub temperature: f64,
     pub raw: Calibration,
     pub stored: Calibration,
@@ -49,7 +49,9 @@ impl Judged {
         }
         let y: Vec<usize> = seen.rows.y.iter().flatten().copied().collect();
         let stored = seen.scores.log_probs.select(Axis(0), &rows);
-        let raw = at_temperature(stored.view(), 1.0 / model.temperature());
+        let logits = seen.scores.log_conditional.select(Axis(0), &rows);
+        let prior = model.gmm().mixture().values().log_prior;
+        let raw = at_temperature(logits.view(), &prior, 1.0);
         let mut order: Vec<usize> = (0..rows.len()).collect();
         order.shuffle(&mut semisup::rng(seed));
         let (one, other) = order.split_at(order.len() / 2);
@@ -60,17 +62,17 @@ impl Judged {
         for (teach, judge) in [(one, other), (other, one)] {
             let truth: Vec<usize> = teach.iter().map(|&i| y[i]).collect();
             let pick = |from: &Array2<f64>| from.select(Axis(0), teach);
-            let t = fit_temperature(pick(&raw).view(), &truth);
+            let t = fit_temperature_with(pick(&logits).view(), &prior, &truth);
             let threshold = Conformal::fit(pick(&stored).view(), &truth, alpha);
             for &i in judge {
-                calibrated.row_mut(i).assign(&warmed(raw.row(i), t));
+                calibrated.row_mut(i).assign(&warmed(logits.row(i), &prior, t));
                 threshold.set(stored.row(i)).into_iter().for_each(|k| sets[[i, k]] = true);
                 thresholds[i] = threshold;
             }
         }
         let (confidence, right) = confidences(calibrated.exp().view(), &y);
         Some(Self {
-            temperature: fit_temperature(raw.view(), &y),
+            temperature: fit_temperature_with(logits.view(), &prior, &y),
             raw: Calibration::of(raw.view(), &y),
             stored: Calibration::of(stored.view(), &y),
             calibrated: Calibration::of(calibrated.view(), &y),
@@ -95,13 +97,14 @@ impl Judged {
         match self.rows.binary_search(&row) {
             Ok(i) => (self.log_probs[2].row(i).to_vec(), self.thresholds[i].set(stored)),
             Err(_) => {
-                let warmed = warmed(stored, self.temperature / model.temperature());
+                let prior = model.gmm().mixture().values().log_prior;
+                let warmed = warmed(seen.scores.log_conditional.row(row), &prior, self.temperature);
                 (warmed.to_vec(), self.conformal.set(stored))
             }
         }
     }
 }
 
-fn warmed(log_probs: ArrayView1<f64>, t: f64) -> semisup::ndarray::Array1<f64> {
-    at_temperature(log_probs.insert_axis(Axis(0)), t).row(0).to_owned()
+fn warmed(logits: ArrayView1<f64>, prior: &[f64], t: f64) -> semisup::ndarray::Array1<f64> {
+    at_temperature(logits.insert_axis(Axis(0)), prior, t).row(0).to_owned()
 }

@@ -1,6 +1,6 @@
 //! Counterfactuals: the shortest move in the latent space that changes a row's class, decoded exactly.
 //!
-//! Class k wins at z' where g(z') = log p(z', k) - log p(z', k0) >= 0, k0 the class of z. The nearest such point solves
+//! Class k wins at z' where g(z') = log p(k | z') - log p(k0 | z') >= 0, k0 the class of z. The nearest such point solves
 //! min |z' - z| subject to g(z') = 0, by the iteration
 //!
 //!   z' <- z + lambda grad g(z'),   lambda = (grad g(z') . (z' - z) - g(z')) / |grad g(z')|^2
@@ -35,7 +35,7 @@ pub struct Counterfactual {
 /// The nearest latent point of class `target`, or of any other class, for the latent point `z`. `None` if no other class
 /// can be reached: there is one class only, or `z` is in the target already.
 pub fn counterfactual(model: &Model, z: ArrayView1<f64>, target: Option<usize>) -> Option<Counterfactual> {
-    nearest(&Latent::new(model.gmm().mixture()), z, target)
+    nearest(&Latent::of(model), z, target)
 }
 
 /// The same for rows, `[n, dim_in]`, with the rows that the points on the boundary decode to after going `beyond` times
@@ -46,7 +46,7 @@ pub fn counterfactuals(
     target: Option<usize>,
     beyond: f64,
 ) -> (Vec<Option<Counterfactual>>, Array2<f64>) {
-    let latent = Latent::new(model.gmm().mixture());
+    let latent = Latent::of(model);
     let z = model.encode(x);
     let found: Vec<Option<Counterfactual>> =
         z.axis_iter(Axis(0)).map(|z| nearest(&latent, z, target)).collect();
@@ -61,7 +61,7 @@ pub fn counterfactuals(
 }
 
 fn nearest(latent: &Latent, z: ArrayView1<f64>, target: Option<usize>) -> Option<Counterfactual> {
-    let joint = latent.log_joint(z);
+    let joint = latent.verdict(z);
     let from = (0..joint.len()).max_by(|&a, &b| joint[a].total_cmp(&joint[b]))?;
     let candidates = (0..joint.len()).filter(|&k| k != from && target.is_none_or(|target| target == k));
     let of = |to: usize| {
@@ -75,7 +75,7 @@ fn nearest(latent: &Latent, z: ArrayView1<f64>, target: Option<usize>) -> Option
 /// The nearest point where `to` is as probable as `from`.
 fn on_boundary(latent: &Latent, z: ArrayView1<f64>, from: usize, to: usize) -> Option<Array1<f64>> {
     let g = |point: ArrayView1<f64>| {
-        let joint = latent.log_joint(point);
+        let joint = latent.verdict(point);
         joint[to] - joint[from]
     };
     let scale = 1.0 + g(z).abs();
@@ -140,7 +140,7 @@ mod tests {
             log_weight: vec![0.0; components],
             log_prior: vec![-(classes as f64).ln(); classes],
         };
-        Latent::new(&Mixture::new(spec, &values, &Place::cpu_f64()).unwrap())
+        Latent::new(&Mixture::new(spec, &values, &Place::cpu_f64()).unwrap(), 2.0)
     }
 
     /// Means at 0, (4, 0) and (0, 6): from (1, 1) the planes x = 2 and y = 3 are 1 and 2 away.
@@ -168,12 +168,12 @@ mod tests {
         for _ in 0..20 {
             let z = array![rng.random_range(-1.5..1.5), rng.random_range(-1.0..3.0)];
             let found = nearest(&odd, z.view(), None).unwrap();
-            let joint = odd.log_joint(found.z.view());
+            let joint = odd.verdict(found.z.view());
             assert!((joint[0] - joint[1]).abs() < 1e-3, "{joint:?}");
             for _ in 0..2000 {
                 let (angle, share): (f64, f64) = (rng.random_range(0.0..6.3), rng.random_range(0.0..0.97));
                 let near = &z + &array![angle.cos(), angle.sin()].mapv(|v| v * share * found.distance);
-                let joint = odd.log_joint(near.view());
+                let joint = odd.verdict(near.view());
                 assert_eq!(joint[1] > joint[0], found.from == 1, "{z} {near} {}", found.distance);
             }
         }
@@ -189,7 +189,7 @@ mod tests {
                 let mut ends = [z.clone(), z.clone()];
                 ends[0][d] -= h;
                 ends[1][d] += h;
-                let [low, high] = ends.map(|end| odd.log_joint(end.view())[k]);
+                let [low, high] = ends.map(|end| odd.verdict(end.view())[k]);
                 assert!(((high - low) / (2.0 * h) - gradient[d]).abs() < 1e-7);
             }
         }

@@ -1,39 +1,56 @@
-//! The latent mixture in double precision: log p(z, k) and its gradient.
+//! The latent mixture in double precision: its densities, what the model decides by, and the gradient of that.
 //!
-//!   log p(z, k) = log pi_k + logsumexp_{c in k} [ log w_c + log N(z; mu_c, Sigma_c) ]
-//!   grad log p(z, k) = - sum_{c in k} r_c (z - mu_c) / sigma_c^2,   r_c the responsibilities within class k
+//!   log p(z | k) = logsumexp_{c in k} [ log w_c + log N(z; mu_c, Sigma_c) ]
+//!   grad log p(z | k) = - sum_{c in k} r_c (z - mu_c) / sigma_c^2,   r_c the responsibilities within class k
+//!
+//! The model decides by log p(z | k) / T + log pi_k, T its temperature.
 
 use ndarray::{Array1, ArrayView1};
 
-use crate::mixture::{Mixture, MixtureValues};
+use crate::{
+    fitted::Model,
+    mixture::{Mixture, MixtureValues},
+};
 
 /// Values of a mixture, ready for single points.
 pub(super) struct Latent {
     values: MixtureValues,
     class_of: Vec<usize>,
+    temperature: f64,
 }
 
 impl Latent {
-    pub fn new(mixture: &Mixture) -> Self {
-        Self { values: mixture.values(), class_of: mixture.spec().class_of() }
+    pub fn of(model: &Model) -> Self {
+        Self::new(model.gmm().mixture(), model.temperature())
+    }
+
+    pub fn new(mixture: &Mixture, temperature: f64) -> Self {
+        Self { values: mixture.values(), class_of: mixture.spec().class_of(), temperature }
     }
 
     pub fn n_classes(&self) -> usize {
         self.values.log_prior.len()
     }
 
-    /// log p(z, k) without the constant (2 pi)^(-dim/2), `[K]`.
-    pub fn log_joint(&self, z: ArrayView1<f64>) -> Vec<f64> {
-        (0..self.n_classes()).map(|k| self.values.log_prior[k] + log_sum_exp(&self.of_class(z, k))).collect()
+    /// log p(z) without the constant (2 pi)^(-dim/2).
+    pub fn log_density(&self, z: ArrayView1<f64>) -> f64 {
+        let joint = |k: usize| self.values.log_prior[k] + log_sum_exp(&self.of_class(z, k));
+        log_sum_exp(&(0..self.n_classes()).map(joint).collect::<Vec<_>>())
     }
 
-    /// grad log p(z, k), `[dim]`.
+    /// What the model decides by: log p(z | k) / T + log pi_k but for a constant, `[K]`.
+    pub fn verdict(&self, z: ArrayView1<f64>) -> Vec<f64> {
+        let of = |k: usize| self.values.log_prior[k] + log_sum_exp(&self.of_class(z, k)) / self.temperature;
+        (0..self.n_classes()).map(of).collect()
+    }
+
+    /// The gradient of that for class `k`, `[dim]`.
     pub fn gradient(&self, z: ArrayView1<f64>, k: usize) -> Array1<f64> {
         let terms = self.of_class(z, k);
         let total = log_sum_exp(&terms);
         let mut gradient = Array1::zeros(z.len());
         for (c, term) in self.components(k).zip(terms) {
-            let r = (term - total).exp();
+            let r = (term - total).exp() / self.temperature;
             for (d, g) in gradient.iter_mut().enumerate() {
                 *g -= r * (z[d] - self.values.means[[c, d]]) / self.variance(c, d);
             }

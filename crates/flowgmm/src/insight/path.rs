@@ -2,10 +2,10 @@
 //!
 //! Within a class the path stays where rows are; between classes log p(z) dips where it crosses the boundary.
 
-use ndarray::{Array2, ArrayView1, Axis};
+use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
 use semisup::metrics::arg_max;
 
-use super::latent::{Latent, log_sum_exp};
+use super::latent::Latent;
 use crate::fitted::Model;
 
 /// A path from one row to another.
@@ -32,11 +32,12 @@ pub fn path(model: &Model, from: ArrayView1<f64>, to: ArrayView1<f64>, count: us
     let z = Array2::from_shape_fn((steps.len(), z.ncols()), |(i, j)| {
         (1.0 - steps[i]) * z[[0, j]] + steps[i] * z[[1, j]]
     });
-    let latent = Latent::new(model.gmm().mixture());
-    let joint: Vec<Vec<f64>> = z.rows().into_iter().map(|z| latent.log_joint(z)).collect();
+    let latent = Latent::of(model);
     let constant = 0.5 * z.ncols() as f64 * std::f64::consts::TAU.ln();
-    let log_p_latent = joint.iter().map(|joint| log_sum_exp(joint) - constant).collect();
-    let joint = Array2::from_shape_fn((z.nrows(), latent.n_classes()), |(i, k)| joint[i][k]);
+    let log_p_latent = z.rows().into_iter().map(|z| latent.log_density(z) - constant).collect();
+    let verdicts: Vec<f64> = z.rows().into_iter().flat_map(|z| latent.verdict(z)).collect();
+    let verdicts =
+        ArrayView2::from_shape((z.nrows(), latent.n_classes()), &verdicts).expect("one for each class");
     let x = model.decode(z.view());
-    Path { steps, log_p: model.score(x.view()).log_marginal, log_p_latent, classes: arg_max(joint.view()), x }
+    Path { steps, log_p: model.score(x.view()).log_marginal, log_p_latent, classes: arg_max(verdicts), x }
 }

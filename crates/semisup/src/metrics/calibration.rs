@@ -5,7 +5,7 @@
 //! Both look at the predicted class alone; the classwise ECE (Nixon et al. 2019) averages the same error over classes k,
 //! for the probabilities p_k of all rows against [y = k].
 
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView1, ArrayView2};
 use serde::Serialize;
 
 use super::{Bin, arg_max, brier, nll};
@@ -157,9 +157,11 @@ pub fn classwise_ece(probs: ArrayView2<f64>, y: &[usize], bins: usize) -> f64 {
     (0..probs.ncols()).map(of_class).sum::<f64>() / probs.ncols() as f64
 }
 
-/// log softmax(log_probs / t): the same predictions, more (t < 1) or less sure of themselves.
-pub fn at_temperature(log_probs: ArrayView2<f64>, t: f64) -> Array2<f64> {
-    super::log_softmax((&log_probs / t).view())
+/// log softmax(logits / t + bias), `[n, n_classes]`: predictions more (t < 1) or less sure of themselves; biases are what no
+/// temperature touches, the logarithms of class priors.
+pub fn at_temperature(logits: ArrayView2<f64>, bias: &[f64], t: f64) -> Array2<f64> {
+    assert_eq!(logits.ncols(), bias.len(), "one bias per class");
+    super::log_softmax((&logits / t + &ArrayView1::from(bias)).view())
 }
 
 #[cfg(test)]
@@ -223,13 +225,14 @@ mod tests {
         }
     }
 
-    /// T divides differences of logarithms and keeps the order.
+    /// T divides differences of logits, and not those of priors.
     #[test]
     fn temperature_divides_differences() {
-        let log_probs = probs().ln();
-        let warm = at_temperature(log_probs.view(), 2.);
-        for (warm, cold) in warm.rows().into_iter().zip(log_probs.rows()) {
-            assert!((2. * (warm[0] - warm[1]) - (cold[0] - cold[1])).abs() < 1e-12);
+        let (logits, bias) = (probs().ln(), [0.25_f64.ln(), 0.75_f64.ln()]);
+        let warm = at_temperature(logits.view(), &bias, 2.);
+        for (warm, cold) in warm.rows().into_iter().zip(logits.rows()) {
+            let odds = (cold[0] - cold[1]) / 2. - 3_f64.ln();
+            assert!((warm[0] - warm[1] - odds).abs() < 1e-12);
             assert!((warm.exp().sum() - 1.).abs() < 1e-12);
         }
     }
