@@ -14,7 +14,7 @@ mod data;
 mod hardest;
 mod held;
 mod help;
-mod latent;
+pub mod latent;
 mod origins;
 mod samples;
 mod trust;
@@ -213,7 +213,7 @@ impl Answers {
 }
 
 /// `0.9914` as `99.1 %`, with a space that does not break.
-fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     format!("{:.1}\u{a0}%", 100.0 * share)
 }
 
@@ -224,7 +224,7 @@ fn signed(difference: f64) -> String {
 }
 
 /// At most so many characters.
-fn short(text: &str, most: usize) -> String {
+pub fn short(text: &str, most: usize) -> String {
     match text.chars().count() {
         n if n > most => text.chars().take(most - 1).chain(['…']).collect(),
         _ => text.to_string(),
@@ -232,7 +232,7 @@ fn short(text: &str, most: usize) -> String {
 }
 
 /// At most `most` of `n` rows, evenly spread.
-fn spread(n: usize, most: usize) -> Vec<usize> {
+pub fn spread(n: usize, most: usize) -> Vec<usize> {
     let count = n.min(most);
     (0..count).map(|i| i * n / count).collect()
 }

@@ -139,6 +139,21 @@ impl Images {
         Ok(x)
     }
 
+    /// How many there are.
+    pub fn n(&self) -> usize {
+        self.collection.n()
+    }
+
+    /// The class of each image, where it has a label, which must be a class of the model.
+    pub fn labels(&self, model: &Model) -> Result<Vec<Option<usize>>> {
+        let labels = self.collection.labels();
+        if labels.iter().all(Option::is_none) {
+            return Ok(vec![None; labels.len()]);
+        }
+        let places = places(&self.collection, model.classes())?;
+        Ok(labels.iter().map(|label| label.map(|k| places[k])).collect())
+    }
+
     /// The images with a label, which must be a class of the model.
     pub fn labelled(&self, model: &Model) -> Result<LabelledRows> {
         let places = places(&self.collection, model.classes())?;

@@ -13,6 +13,7 @@ mod data;
 mod demo;
 mod evaluate;
 mod exit;
+mod explain;
 mod fit;
 mod fit_report;
 mod images;
@@ -60,6 +61,8 @@ enum Command {
     Evaluate(evaluate::Args),
     /// Fit a model's confidence to labelled rows, so that its probabilities can be believed
     Calibrate(calibrate::Args),
+    /// Show on one page what a model does with rows or images, and how far each prediction can be trusted
+    Explain(Box<explain::Args>),
     /// Generate new rows or images
     Sample(sample::Args),
     /// Run learners against each other on equal splits, as a plan says, and write the tables
@@ -97,6 +100,7 @@ fn run(command: Command, matches: &ArgMatches) -> Result<()> {
         Command::Predict(args) => predict::run(&args),
         Command::Evaluate(args) => evaluate::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
+        Command::Explain(args) => explain::run(&args),
         Command::Sample(args) => sample::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Data(args) => data::run(&args),

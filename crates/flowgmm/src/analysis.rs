@@ -19,9 +19,13 @@ pub struct Boundary {
 
 /// Exact latent distance to the boundary between the two nearest classes' means, for equal spherical covariances.
 pub fn boundary(gmm: &FlowGmm, x: ArrayView2<f64>) -> Vec<Boundary> {
+    boundary_of_latent(gmm, gmm.encode(x).view())
+}
+
+/// The same for latent points z, `[n, dim]`.
+pub fn boundary_of_latent(gmm: &FlowGmm, z: ArrayView2<f64>) -> Vec<Boundary> {
     let means = gmm.mixture().values().means;
     let class_of = gmm.mixture().spec().class_of();
-    let z = gmm.encode(x);
     let square = |a: ArrayView1<f64>, b: ArrayView1<f64>| (&a - &b).mapv(|v| v * v).sum();
     z.rows()
         .into_iter()

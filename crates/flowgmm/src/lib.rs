@@ -22,6 +22,7 @@ mod flow;
 mod fused;
 mod guides;
 mod image;
+pub mod insight;
 mod means;
 mod mixture;
 mod model;

@@ -1,10 +1,11 @@
-//! A sheet of small greyscale images, one captioned row per class: data, samples, interpolations.
+//! A sheet of small images, one captioned row per class: data, samples, interpolations.
 
 use crate::plot::Plot;
 use crate::png::{self, Pixels};
 use crate::svg::{Drawing, Px, put, text_width, text_within};
 
-/// Rows of images of one size. Intensity is ink: 0 is paper, 1 is full ink, in both themes.
+/// Rows of images of one size. Grey is ink: 0 is paper, 1 is full ink, in both themes. An image of three times as many
+/// numbers is in colour, a plane each of red, green and blue.
 #[derive(Clone, Debug, Default)]
 pub struct ImageSheet {
     /// Above the sheet.
@@ -44,13 +45,11 @@ impl Plot for ImageSheet {
         for (row, (name, images)) in self.rows.iter().enumerate() {
             let y = row as f64 * (down + GAP) + 1.0;
             text_within(&mut body, names, y + down / 2.0 + 4.0, "fg-soft fg-end", name, names);
-            body.push_str(r#"<g class="fg-thumb fg-pixels">"#);
             for (column, image) in images.iter().enumerate() {
-                if image.len() == self.width * self.height && !image.is_empty() {
+                if !image.is_empty() && [1, 3].contains(&(image.len() / (self.width * self.height).max(1))) {
                     self.tile(&mut body, left + column as f64 * (across + GAP), y, [across, down], image);
                 }
             }
-            body.push_str("</g>");
         }
         let width = (left + columns as f64 * (across + GAP)).max(60.0);
         let height = (self.rows.len() as f64 * (down + GAP)).max(10.0);
@@ -60,11 +59,23 @@ impl Plot for ImageSheet {
 
 impl ImageSheet {
     fn tile(&self, out: &mut String, x: f64, y: f64, [across, down]: [f64; 2], image: &[f64]) {
+        let area = self.width * self.height;
+        let byte = |v: f64| (255.0 * v).round() as u8;
         // NaN casts to 0, which is full ink: a broken pixel should be seen.
-        let grey: Vec<u8> = image.iter().map(|v| (255.0 * (1.0 - v.clamp(0.0, 1.0))).round() as u8).collect();
-        let uri = png::data_uri(&png::encode(self.width, self.height, &grey, &Pixels::Grey));
+        let (class, png) = if image.len() == area {
+            let grey: Vec<u8> = image.iter().map(|v| byte(1.0 - v.clamp(0.0, 1.0))).collect();
+            ("fg-thumb fg-pixels", png::encode(self.width, self.height, &grey, &Pixels::Grey))
+        } else {
+            let rgb: Vec<u8> =
+                (0..3 * area).map(|i| byte(image[i % 3 * area + i / 3].clamp(0.0, 1.0))).collect();
+            ("fg-pixels", png::encode(self.width, self.height, &rgb, &Pixels::Rgb))
+        };
+        let uri = png::data_uri(&png);
         let (x, y, across, down) = (Px(x), Px(y), Px(across), Px(down));
-        put!(out, r#"<image x="{x}" y="{y}" width="{across}" height="{down}" href="{uri}"/>"#);
+        put!(
+            out,
+            r#"<image class="{class}" x="{x}" y="{y}" width="{across}" height="{down}" href="{uri}"/>"#
+        );
         put!(
             out,
             r##"<rect x="{x}" y="{y}" width="{across}" height="{down}" fill="none" stroke="#d9dce2"/>"##
@@ -86,5 +97,14 @@ mod tests {
         assert_eq!(svg.matches("<image").count(), 1);
         assert!(!svg.contains("<b>") && !svg.contains("NaN"));
         assert!(ImageSheet::default().to_svg().contains("</svg>"));
+    }
+
+    #[test]
+    fn colour_is_three_planes() {
+        let rows = vec![(String::new(), vec![vec![1.0, 0.0, 0.0, 1.0, 0.0, 0.0], vec![0.0, 1.0]])];
+        let svg = ImageSheet { width: 2, height: 1, rows, ..ImageSheet::default() }.to_svg();
+        assert_eq!((svg.matches("<image").count(), svg.matches("fg-thumb fg-pixels\"").count()), (2, 1));
+        let red_then_green = png::encode(2, 1, &[255, 0, 0, 0, 255, 0], &Pixels::Rgb);
+        assert!(svg.contains(&png::data_uri(&red_then_green)));
     }
 }

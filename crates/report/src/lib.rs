@@ -10,7 +10,7 @@
 //! | [`Histogram`] | overlaid distributions (paper, figure 5c) |
 //! | [`Bars`] | counts by name |
 //! | [`Intervals`] | estimates with what they may be |
-//! | [`ImageSheet`] | small greyscale images in rows (paper, figure 5a, b) |
+//! | [`ImageSheet`] | small images in rows (paper, figure 5a, b) |
 //! | [`Confusion`] | true against predicted class |
 //! | [`Reliability`] | accuracy against confidence |
 //!

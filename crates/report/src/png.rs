@@ -1,4 +1,4 @@
-//! The smallest PNG writer that serves: 8-bit grey or 8-bit palette, deflate *stored* blocks.
+//! The smallest PNG writer that serves: 8-bit grey, colour or palette, deflate *stored* blocks.
 //!
 //! Decision regions and digit thumbnails are tiny rasters that live inside an SVG as `data:` URIs. Stored
 //! blocks cost one byte a pixel, which for a 100 x 100 map is less than a compressor would add in code.
@@ -14,16 +14,20 @@ const STORED_MAX: usize = 65_535;
 pub(crate) enum Pixels<'a> {
     /// 0 black to 255 white.
     Grey,
+    /// Red, green and blue bytes of each pixel.
+    Rgb,
     /// An index into red, green, blue, alpha entries (at most 256).
     Palette(&'a [[u8; 4]]),
 }
 
-/// A PNG of `width * height` bytes, row-major from the top left.
+/// A PNG of `width * height` pixels, row-major from the top left.
 pub(crate) fn encode(width: usize, height: usize, bytes: &[u8], pixels: &Pixels) -> Vec<u8> {
-    debug_assert_eq!(bytes.len(), width * height);
+    let samples = if matches!(pixels, Pixels::Rgb) { 3 } else { 1 };
+    debug_assert_eq!(bytes.len(), samples * width * height);
     let mut png = SIGNATURE.to_vec();
     let colour_type = match pixels {
         Pixels::Grey => 0,
+        Pixels::Rgb => 2,
         Pixels::Palette(_) => 3,
     };
     let mut header = Vec::with_capacity(13);
@@ -37,8 +41,8 @@ pub(crate) fn encode(width: usize, height: usize, bytes: &[u8], pixels: &Pixels)
         chunk(&mut png, b"PLTE", &rgb);
         chunk(&mut png, b"tRNS", &alpha);
     }
-    let mut scanlines = Vec::with_capacity(height * (width + 1));
-    for row in bytes.chunks(width.max(1)) {
+    let mut scanlines = Vec::with_capacity(height * (samples * width + 1));
+    for row in bytes.chunks((samples * width).max(1)) {
         scanlines.push(0); // filter type: none
         scanlines.extend(row);
     }

@@ -7,10 +7,21 @@
 use ndarray::{Array2, ArrayView1, ArrayView2, Zip};
 use serde::Serialize;
 
+mod calibration;
+mod conformal;
+mod detection;
 mod prior;
+mod selective;
 mod temperature;
 
+pub use calibration::{
+    BIN_COUNTS, BinnedEce, Binning, Calibration, at_temperature, binned, classwise_ece, confidences,
+    expected_gap, largest_gap,
+};
+pub use conformal::{Conformal, Coverage, coverage};
+pub use detection::Detection;
 pub use prior::class_shares;
+pub use selective::RiskCoverage;
 pub use temperature::{TEMPERATURE_RANGE, fit_temperature, fit_temperature_with};
 
 /// Number of bins of the ECE in [`Scores`], as in Guo et al. (2017).
@@ -122,31 +133,13 @@ pub struct Bin {
 
 /// The reliability diagram: `bins` equal-width bins of the confidence max_k p_k.
 pub fn reliability(probs: ArrayView2<f64>, y: &[usize], bins: usize) -> Vec<Bin> {
-    assert_eq!(probs.nrows(), y.len(), "one row per label");
-    assert!(bins > 0, "at least one bin");
-    let edge = |i: usize| i as f64 / bins as f64;
-    let mut diagram: Vec<Bin> =
-        (0..bins).map(|i| Bin { lo: edge(i), hi: edge(i + 1), n: 0, confidence: 0., accuracy: 0. }).collect();
-    for ((p, &predicted), &y) in probs.rows().into_iter().zip(&arg_max(probs)).zip(y) {
-        let confidence = p[predicted];
-        // A confidence of 1 plus rounding belongs to the last bin.
-        let place = diagram.partition_point(|bin| bin.hi < confidence).min(bins - 1);
-        let bin = &mut diagram[place];
-        bin.n += 1;
-        bin.confidence += confidence;
-        bin.accuracy += f64::from(u8::from(predicted == y));
-    }
-    for bin in diagram.iter_mut().filter(|bin| bin.n > 0) {
-        bin.confidence /= bin.n as f64;
-        bin.accuracy /= bin.n as f64;
-    }
-    diagram
+    let (confidence, right) = confidences(probs, y);
+    binned(&confidence, &right, Binning::EqualWidth, bins)
 }
 
 /// Expected calibration error over `bins` equal-width bins.
 pub fn ece(probs: ArrayView2<f64>, y: &[usize], bins: usize) -> f64 {
-    let gap = |bin: &Bin| bin.n as f64 * (bin.accuracy - bin.confidence).abs();
-    reliability(probs, y, bins).iter().map(gap).sum::<f64>() / y.len() as f64
+    expected_gap(&reliability(probs, y, bins))
 }
 
 /// The column of the largest entry of each row, the first of equals; NaN never wins.

@@ -1,6 +1,6 @@
 //! Maps of the rows: as they came, and where the flow carries them.
 
-use flowgmm::analysis;
+use flowgmm::{Model, analysis};
 use flowgmm_report::{Columns, Ellipse, Frame, Grid, Layer, Legend, Mark, Panel, Plot, Section};
 use ndarray::{Array2, ArrayView2, Axis};
 use semisup::{Preprocess, metrics::arg_max};
@@ -85,7 +85,7 @@ fn latent(subject: &Subject, sample: &Sample) -> Panel {
     let z = subject.model.encode(sample.x.view());
     let plane = analysis::class_plane(gmm, z.view());
     let points = points(z.dot(&plane).view());
-    let ellipses = ellipses(subject, &plane);
+    let ellipses = ellipses(subject.model, &plane);
     let frame = around(&points, &ellipses);
     let mut layers = sample.layers(&points);
     layers.push(Layer::Ellipses(ellipses));
@@ -100,7 +100,7 @@ fn latent(subject: &Subject, sample: &Sample) -> Panel {
 }
 
 /// A frame that holds the points, but for strays, and the outer rings.
-fn around(points: &[[f64; 2]], ellipses: &[Ellipse]) -> Frame {
+pub fn around(points: &[[f64; 2]], ellipses: &[Ellipse]) -> Frame {
     let Frame { x, y } = Frame::around(points);
     let mut corners = vec![[x[0], y[0]], [x[1], y[1]]];
     for Ellipse { centre, radii, .. } in ellipses {
@@ -116,8 +116,8 @@ fn around(points: &[[f64; 2]], ellipses: &[Ellipse]) -> Frame {
 }
 
 /// The Gaussians' shadows on the plane: along a unit direction u the variance is sum_d u_d^2 sigma_d^2.
-fn ellipses(subject: &Subject, plane: &Array2<f64>) -> Vec<Ellipse> {
-    let mixture = subject.model.gmm().mixture();
+pub fn ellipses(model: &Model, plane: &Array2<f64>) -> Vec<Ellipse> {
+    let mixture = model.gmm().mixture();
     let (values, class_of) = (mixture.values(), mixture.spec().class_of());
     let centres = values.means.dot(plane);
     let variance = values.log_sigma.mapv(|log_sigma| (2.0 * log_sigma).exp()); // [components, 1 or dim]
@@ -134,7 +134,7 @@ fn ellipses(subject: &Subject, plane: &Array2<f64>) -> Vec<Ellipse> {
 }
 
 /// The first two coordinates of rows; 0 for one that is not there.
-fn points(x: ArrayView2<f64>) -> Vec<[f64; 2]> {
+pub fn points(x: ArrayView2<f64>) -> Vec<[f64; 2]> {
     let at = |row: ndarray::ArrayView1<f64>, j: usize| row.get(j).copied().unwrap_or(0.0);
     x.rows().into_iter().map(|row| [at(row, 0), at(row, 1)]).collect()
 }

@@ -1,0 +1,135 @@
+//! Which rows to label next: those whose labels would teach the model most.
+//!
+//!   gain(i) = (u_i + 1/10)  r_i  d_i^2
+//!
+//! u_i is how undecided the model is: the entropy of its calibrated probabilities, as a share of log K. r_i is the rank of
+//! the density around the row, from its nearest neighbours: a label speaks for the rows around it, and of a stray there
+//! are none. d_i is the distance to the nearest row that is labelled or was chosen before: rows are chosen one by one, so
+//! that no two of them tell the same story. Uncertainty alone does worse than chance when labels are few: it asks about
+//! one muddled corner again and again.
+
+use ndarray::{ArrayView1, ArrayView2};
+use semisup::graph::knn;
+
+use crate::fitted::Model;
+
+/// Neighbours that tell the density.
+const NEIGHBOURS: usize = 10;
+/// Added to the undecidedness of every row: a model may be sure and wrong of a cluster that no label has reached.
+const DOUBT: f64 = 0.1;
+
+/// A row worth labelling.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Suggestion {
+    /// Which of the candidates.
+    pub row: usize,
+    /// What it is chosen by; comparable within one choice only.
+    pub gain: f64,
+    /// Entropy of the model's probabilities as a share of log K.
+    pub undecided: f64,
+    /// Share of candidates in thinner surroundings.
+    pub density: f64,
+    /// Distance to the nearest labelled or chosen row before, in the space the flow receives.
+    pub distance: f64,
+}
+
+/// The `count` best of the candidates `x`, `[n, dim_in]`, best first, beside rows that are labelled already.
+pub fn label_next(
+    model: &Model,
+    x: ArrayView2<f64>,
+    labelled: Option<ArrayView2<f64>>,
+    count: usize,
+) -> Vec<Suggestion> {
+    let n = x.nrows();
+    if n == 0 {
+        return Vec::new();
+    }
+    let undecided: Vec<f64> = model.score(x).log_probs.rows().into_iter().map(entropy).collect();
+    let x = model.preprocess().apply(x);
+    let density = density_rank(x.view());
+    let mut nearest = vec![f64::INFINITY; n];
+    let meet = |row: ArrayView1<f64>, nearest: &mut Vec<f64>| {
+        for (least, x) in nearest.iter_mut().zip(x.rows()) {
+            *least = least.min(x.iter().zip(row).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt());
+        }
+    };
+    if let Some(labelled) = labelled {
+        model.preprocess().apply(labelled).rows().into_iter().for_each(|row| meet(row, &mut nearest));
+    }
+    let mut chosen: Vec<Suggestion> = Vec::new();
+    while chosen.len() < count.min(n) {
+        let suggestion = |row: usize| {
+            // Before the first label all rows are equally far.
+            let distance = if nearest[row].is_finite() { nearest[row] } else { 1.0 };
+            let gain = (DOUBT + undecided[row]) * density[row] * distance * distance;
+            Suggestion { row, gain, undecided: undecided[row], density: density[row], distance }
+        };
+        let free = (0..n).filter(|row| chosen.iter().all(|chosen| chosen.row != *row)).map(suggestion);
+        let best = free.max_by(|a, b| a.gain.total_cmp(&b.gain).then(b.row.cmp(&a.row)));
+        let best = best.expect("fewer are chosen than there are");
+        chosen.push(best);
+        meet(x.row(best.row), &mut nearest);
+    }
+    chosen
+}
+
+/// Entropy as a share of its largest value.
+fn entropy(log_probs: ArrayView1<f64>) -> f64 {
+    let nats: f64 = log_probs.iter().map(|l| if l.is_finite() { -l.exp() * l } else { 0.0 }).sum();
+    nats / (log_probs.len().max(2) as f64).ln()
+}
+
+/// Share of rows whose neighbours are further away than a row's own, ties and the row itself counting: in (0, 1].
+fn density_rank(x: ArrayView2<f64>) -> Vec<f64> {
+    let n = x.nrows();
+    let (_, squared) = knn(x, x, NEIGHBOURS + 1); // the first is the row itself
+    let width: Vec<f64> = squared.rows().into_iter().map(|row| row.iter().map(|d| d.sqrt()).sum()).collect();
+    let mut sorted = width.clone();
+    sorted.sort_by(f64::total_cmp);
+    width.iter().map(|w| (n - sorted.partition_point(|other| other < w)) as f64 / n as f64).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use ndarray::{Array2, array};
+    use semisup::Toy;
+
+    use super::*;
+    use crate::{FitConfig, fit};
+
+    #[test]
+    fn dense_places_rank_first() {
+        let mut x = Array2::from_shape_fn((30, 1), |(i, _)| 0.01 * i as f64);
+        x[[29, 0]] = 9.0;
+        let rank = density_rank(x.view());
+        assert_eq!(rank[29], 1.0 / 30.0);
+        assert!(rank[15] > rank[0] && rank.iter().all(|r| *r > 0.0 && *r <= 1.0));
+        assert_eq!(density_rank(array![[3.0]].view()), [1.0]);
+    }
+
+    #[test]
+    fn undecided_is_one_for_a_coin_and_zero_for_a_fact() {
+        assert!((entropy(array![0.5_f64.ln(), 0.5_f64.ln()].view()) - 1.0).abs() < 1e-12);
+        assert_eq!(entropy(array![0.0, f64::NEG_INFINITY].view()), 0.0);
+    }
+
+    /// Suggestions are different rows, not labelled ones, and near the boundary of a hardly trained model.
+    #[test]
+    fn suggestions_are_distinct_and_less_sure_than_most() {
+        let problem = Toy::Moons.problem(5);
+        let mut config = FitConfig::toy();
+        config.train.steps = 150;
+        let model = fit(&config, &problem.train, 0).unwrap();
+        let labelled = problem.train.labelled_only();
+        let found = label_next(&model, problem.train.x(), Some(labelled.x()), 12);
+        let rows: BTreeSet<usize> = found.iter().map(|s| s.row).collect();
+        assert_eq!(rows.len(), 12);
+        assert!(rows.iter().all(|&row| problem.train.y()[row].is_none()), "a labelled row is at no distance");
+        let all = label_next(&model, problem.train.x(), None, 1000);
+        let mean = |of: &[Suggestion]| of.iter().map(|s| s.undecided).sum::<f64>() / of.len() as f64;
+        assert!(mean(&found) > mean(&all), "{} {}", mean(&found), mean(&all));
+        assert!(label_next(&model, Array2::zeros((0, 2)).view(), None, 3).is_empty());
+    }
+}

@@ -1,0 +1,43 @@
+//! Paths between rows: f^-1((1 - a) f(x_0) + a f(x_1)), with log p along the way (paper, section 6.2).
+//!
+//! Within a class the path stays where rows are; between classes log p(z) dips where it crosses the boundary.
+
+use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
+use semisup::metrics::arg_max;
+
+use super::latent::Latent;
+use crate::fitted::Model;
+
+/// A path from one row to another.
+#[derive(Clone, Debug)]
+pub struct Path {
+    /// a at each point, from 0 to 1.
+    pub steps: Vec<f64>,
+    /// The rows, `[steps, dim_in]`, in the user's columns and units.
+    pub x: Array2<f64>,
+    /// log p(x) of those rows, in the user's units.
+    pub log_p: Vec<f64>,
+    /// log p(z) of the latent points, which knows nothing of how f stretches space.
+    pub log_p_latent: Vec<f64>,
+    /// The class of each point.
+    pub classes: Vec<usize>,
+}
+
+/// The path from `from` to `to` in `count` evenly spaced points, at least two.
+pub fn path(model: &Model, from: ArrayView1<f64>, to: ArrayView1<f64>, count: usize) -> Path {
+    let last = count.max(2) - 1;
+    let steps: Vec<f64> = (0..=last).map(|i| i as f64 / last as f64).collect();
+    let ends = ndarray::stack(Axis(0), &[from, to]).expect("two rows of one length");
+    let z = model.encode(ends.view());
+    let z = Array2::from_shape_fn((steps.len(), z.ncols()), |(i, j)| {
+        (1.0 - steps[i]) * z[[0, j]] + steps[i] * z[[1, j]]
+    });
+    let latent = Latent::of(model);
+    let constant = 0.5 * z.ncols() as f64 * std::f64::consts::TAU.ln();
+    let log_p_latent = z.rows().into_iter().map(|z| latent.log_density(z) - constant).collect();
+    let verdicts: Vec<f64> = z.rows().into_iter().flat_map(|z| latent.verdict(z)).collect();
+    let verdicts =
+        ArrayView2::from_shape((z.nrows(), latent.n_classes()), &verdicts).expect("one for each class");
+    let x = model.decode(z.view());
+    Path { steps, log_p: model.score(x.view()).log_marginal, log_p_latent, classes: arg_max(verdicts), x }
+}
