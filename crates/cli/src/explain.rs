@@ -109,15 +109,25 @@ struct Seen {
 }
 
 impl Seen {
-    fn new(model: &Model, rows: Rows) -> Self {
+    /// Refuses rows too extreme for single precision, instead of inventing a class for them.
+    fn new(model: &Model, rows: Rows) -> Result<Self> {
         let scores = model.score(rows.x.view());
+        let broken = scores.log_probs.rows().into_iter().position(|row| row.iter().any(|v| v.is_nan()));
+        if let Some(row) = broken {
+            let place = if model.layout().is_some() { "image" } else { "line" };
+            return Err(Failure::Data(format!(
+                "{}, {place} {}: its values are too far from the training data to be scored; look for a wrong unit or a \
+                 slipped digit, or remove it",
+                rows.name, rows.names[row]
+            )));
+        }
         let z = model.encode(rows.x.view());
         let boundary = match model.classes().len() {
             0 | 1 => vec![f64::INFINITY; rows.n()],
             _ => analysis::boundary_of_latent(model.gmm(), z.view()).iter().map(|b| b.distance).collect(),
         };
         let typicality = model.typicality(&scores.log_marginal);
-        Self { predicted: arg_max(scores.log_probs.view()), rows, z, scores, boundary, typicality }
+        Ok(Self { predicted: arg_max(scores.log_probs.view()), rows, z, scores, boundary, typicality })
     }
 
     /// The label of a row, or what the model takes it for.
@@ -228,7 +238,7 @@ fn subject<'a>(args: &'a Args, model: &'a Model, display: &mut Display) -> Resul
     let other =
         |path: &Option<PathBuf>| path.as_ref().map(|path| source.read(path, Labels::Unread)).transpose();
     let (strangers, pool) = (other(&args.out_of_domain)?, other(&args.unlabelled)?);
-    let seen = Seen::new(model, rows);
+    let seen = Seen::new(model, rows)?;
     let judged = Judged::new(model, &seen, args.alpha, args.seed);
     let show = Show::new(model, &seen);
     Ok(Subject { model, seen, judged, strangers, pool, show, alpha: args.alpha, seed: args.seed })

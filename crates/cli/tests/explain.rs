@@ -182,7 +182,7 @@ fn bad_input_is_named() {
     let bench = Bench::new();
     bench.tiny_model("m.flow");
     bench.fails("explain m.flow absent.csv", 5, &["absent.csv"]);
-    bench.fails("explain m.flow test.csv --label nope", 2, &["nope"]);
+    bench.fails("explain m.flow test.csv --label nope", 3, &["nope"]);
     bench.fails("explain m.flow test.csv --alpha 1.5", 2, &["--alpha"]);
     bench.fails("explain m.flow test.csv --rows 0", 2, &["--rows"]);
     bench.fails("explain test.csv test.csv", 4, &["test.csv"]);

@@ -60,11 +60,8 @@ pub fn part(subject: &Subject) -> Part {
     let grids = match show.layout() {
         Some(_) => {
             let chosen: Vec<usize> = found.iter().map(|s| candidates[s.row]).collect();
-            let sheet = show.sheet(
-                "What to label",
-                "Best first.",
-                vec![(String::new(), rows.x.select(Axis(0), &chosen))],
-            );
+            let lines = chosen.chunks(6).map(|chosen| (String::new(), rows.x.select(Axis(0), chosen)));
+            let sheet = show.sheet("What to label", "Best first, line by line.", lines.collect());
             vec![Grid::of(Columns::One, vec![sheet.figure()])]
         }
         None => Vec::new(),

@@ -16,7 +16,7 @@ use crate::{
     exit::{Failure, Result},
     fit_report::short,
     images::{self, Images},
-    input::{self, Coder, Guesses, Reading},
+    input::{Coder, Guesses, Reading},
 };
 
 /// Characters of a text that are shown.
@@ -63,10 +63,10 @@ impl Rows {
         self.y.len()
     }
 
-    /// `12,000 rows` or `10,000 of 60,000 rows, drawn at random`.
+    /// `1200 rows` or `10000 rows drawn at random from the 60000`.
     pub fn described(&self, what: &str) -> String {
         match self.total {
-            total if total > self.n() => format!("{} of {total} {what}, drawn at random", self.n()),
+            total if total > self.n() => format!("{} {what} drawn at random from the {total}", self.n()),
             total => format!("{total} {what}"),
         }
     }
@@ -128,9 +128,6 @@ impl Source<'_> {
             let rows: Vec<usize> = places.iter().map(|place| place.0).collect();
             let chosen = batch.select(&rows);
             let encoded = coder.encode(&chosen)?;
-            if let Labels::Named { .. } = labels {
-                input::score(self.model, encoded.x.view(), &chosen)?; // strangers may be beyond numbers
-            }
             guesses.add(&encoded);
             for (i, (row, slot)) in places.into_iter().enumerate() {
                 let new = Kept {
@@ -202,6 +199,7 @@ impl Reservoir {
                 places.push((row, slot));
             }
         }
+        places.sort_unstable_by_key(|place| place.1); // new slots are filled in their order
         places
     }
 }
@@ -213,16 +211,20 @@ mod tests {
     /// Every row is kept with probability most / n: 40 of 200, over 400 streams, 80 times each give or take 8.
     #[test]
     fn every_row_has_the_same_chance() {
-        let mut counts = vec![0; 200];
+        let mut counts = vec![0_usize; 200];
         for seed in 0..400 {
             let mut reservoir = Reservoir { rng: semisup::rng(seed), most: 40, seen: 0 };
-            let mut slots = vec![None; 40];
+            let mut slots = Vec::new();
             for batch in 0..4 {
                 for (row, slot) in reservoir.places(50) {
-                    slots[slot] = Some(50 * batch + row);
+                    if slot == slots.len() {
+                        slots.push(0);
+                    }
+                    slots[slot] = 50 * batch + row; // a slot that is not there yet would panic
                 }
             }
-            slots.into_iter().for_each(|row| counts[row.expect("every slot is filled")] += 1);
+            assert_eq!(slots.len(), 40);
+            slots.into_iter().for_each(|row| counts[row] += 1);
         }
         assert_eq!(counts.iter().sum::<usize>(), 400 * 40);
         let thirds = [0, 60, 120].map(|at| counts[at..at + 60].iter().sum::<usize>() as f64 / 60.0);

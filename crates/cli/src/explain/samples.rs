@@ -10,7 +10,7 @@ use crate::images::sheet;
 const IMAGES: usize = 8;
 const ROWS: usize = 2;
 /// Standard deviations are multiplied by this.
-const TEMPERATURE: f64 = 0.7;
+const TEMPERATURE: f64 = 0.5;
 /// Classes shown.
 const CLASSES: usize = 20;
 

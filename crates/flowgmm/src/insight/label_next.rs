@@ -5,8 +5,7 @@
 //! u_i is how undecided the model is: the entropy of its calibrated probabilities, as a share of log K. r_i is the rank of
 //! the density around the row, from its nearest neighbours: a label speaks for the rows around it, and of a stray there
 //! are none. d_i is the distance to the nearest row that is labelled or was chosen before: rows are chosen one by one, so
-//! that no two of them tell the same story. Uncertainty alone does worse than chance when labels are few: it asks about
-//! one muddled corner again and again.
+//! that no two of them tell the same story. Uncertainty alone did worse than chance where it was tried with few labels.
 
 use ndarray::{ArrayView1, ArrayView2};
 use semisup::graph::knn;
