@@ -66,7 +66,8 @@ fn the_bound_of_m1_agrees_with_differences() {
             Likelihood::Bernoulli => normal(5, 3, 3).mapv(|v| 1. / (1. + v.exp())),
             Likelihood::Gaussian => normal(5, 3, 3),
         };
-        check(nets, |nets| m1::bound(nets, likelihood, x.clone(), 0.3, &mut rng(4)));
+        let weights = m1::Weights { nll: 0.3, kl: 0.2 };
+        check(nets, |nets| m1::bound(nets, likelihood, x.clone(), weights, &mut rng(4)));
     }
 }
 
