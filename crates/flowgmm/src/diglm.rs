@@ -255,7 +255,12 @@ fn settle(flow: &mut Flow, batches: &mut Batches, step: usize, place: &Place) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{bijection::{Form, Init}, flow::FlowSpec, objective::UnlabelledBatch, tensor::to_vec};
+    use crate::{
+        bijection::{Form, Init},
+        flow::FlowSpec,
+        objective::UnlabelledBatch,
+        tensor::to_vec,
+    };
 
     /// A small flow in double precision with a head that is not zero, and a batch.
     fn problem() -> (Hybrid, Batch) {
@@ -267,7 +272,8 @@ mod tests {
         let numbers = |n: usize, by: f64| (0..n).map(|i| (by * (i + 1) as f64).sin()).collect::<Vec<f64>>();
         hybrid.head.set(place.vector(numbers(15, 1.3)));
         let x = |n: usize, by: f64| place.matrix(numbers(4 * n, by), [n, 4]);
-        let unlabelled = UnlabelledBatch { x: x(3, 0.7), other_view: None, soft: None, responsibilities: None };
+        let unlabelled =
+            UnlabelledBatch { x: x(3, 0.7), other_view: None, soft: None, responsibilities: None };
         (hybrid, Batch { x_l: x(2, 1.1), y_l: vec![2, 0], unlabelled: Some(unlabelled) })
     }
 

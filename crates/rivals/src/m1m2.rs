@@ -75,8 +75,7 @@ impl Default for M1M2 {
     /// Sizes and alpha of Kingma et al.: 2 x 600 units for M1, 500 for M2, 50 latent dimensions each. They trained for
     /// thousands of epochs; these steps are twenty and ten epochs of 60,000 rows.
     fn default() -> Self {
-        let m1 =
-            VaeStage { hidden: vec![600; 2], latent: 50, steps: 6000, batch: 200, learning_rate: 1e-3 };
+        let m1 = VaeStage { hidden: vec![600; 2], latent: 50, steps: 6000, batch: 200, learning_rate: 1e-3 };
         let m2 = VaeStage { hidden: vec![500], steps: 3000, ..m1.clone() };
         Self { m1, m2, labelled_batch: 100, alpha: 0.1 }
     }

@@ -135,7 +135,8 @@ fn compare(rival: &Rival, args: &Args, data: &SemiSupervised, layout: &Layout) -
     rival.run(args, data, ("images", describe(layout)), |model, test| {
         let sought = Sought { labels: args.images.test_labels.as_deref(), suffix: args.reading.suffix() };
         let source = recognise(test, sought.suffix)?.expect("checked ahead");
-        let rows = Images::open(test, source, *layout, &sought)?.labelled_as(data.classes(), |_, _| Ok(()))?;
+        let rows =
+            Images::open(test, source, *layout, &sought)?.labelled_as(data.classes(), |_, _| Ok(()))?;
         Ok(Scores::from_log_probs(&model.log_probs(rows.x.view()), &rows.y))
     })
 }

@@ -10,10 +10,10 @@
 use ndarray::{Array1, Array2, Axis, NdFloat};
 use semisup::Rng;
 
+use super::VaeStage;
 use super::descent::{Gradient, descend, over_pieces};
 use super::latent::Latent;
 use super::likelihood::Likelihood;
-use super::VaeStage;
 use crate::Result;
 use crate::net::{Net, number};
 use crate::train::{Deck, PIECE};

@@ -37,13 +37,20 @@ fn check<const N: usize>(mut nets: [Net<f64>; N], loss: impl Fn(&[Net<f64>; N]) 
                 let by_hand = if at < n_w { layer.w.as_slice().unwrap()[at] } else { layer.b[at - n_w] };
                 let mut moved = |by: f64| {
                     let layer = &mut nets[i].layers[j];
-                    let place =
-                        if at < n_w { &mut layer.w.as_slice_mut().unwrap()[at] } else { &mut layer.b[at - n_w] };
+                    let place = if at < n_w {
+                        &mut layer.w.as_slice_mut().unwrap()[at]
+                    } else {
+                        &mut layer.b[at - n_w]
+                    };
                     let old = *place;
                     *place = old + by;
                     let value = loss(&nets).0;
                     let layer = &mut nets[i].layers[j];
-                    if at < n_w { layer.w.as_slice_mut().unwrap()[at] = old } else { layer.b[at - n_w] = old }
+                    if at < n_w {
+                        layer.w.as_slice_mut().unwrap()[at] = old
+                    } else {
+                        layer.b[at - n_w] = old
+                    }
                     value
                 };
                 let numeric = (moved(H) - moved(-H)) / (2. * H);
