@@ -76,8 +76,8 @@ impl Default for M1M2 {
     /// thousands of epochs; these steps are twenty and ten epochs of 60,000 rows.
     fn default() -> Self {
         let m1 = VaeStage { hidden: vec![600; 2], latent: 50, steps: 6000, batch: 200, learning_rate: 1e-3 };
-        let m2 = VaeStage { hidden: vec![500], steps: 3000, ..m1.clone() };
-        Self { m1, m2, labelled_batch: 100, alpha: 0.1 }
+        let m2 = VaeStage { hidden: vec![500], steps: 5000, batch: 100, learning_rate: 3e-3, ..m1.clone() };
+        Self { m1, m2, labelled_batch: 100, alpha: 1. }
     }
 }
 

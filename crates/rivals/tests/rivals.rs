@@ -100,15 +100,16 @@ fn pixels(data: &SemiSupervised, test: &Labelled) -> (SemiSupervised, Array2<f64
 }
 
 #[test]
-fn variational_auto_encoders_learn_digits_as_images_from_a_hundred_labels() {
+fn variational_auto_encoders_learn_from_images_without_a_label() {
     let problem = digits_problem(10, 1);
     let (train, test) = pixels(&problem.train, &problem.test);
-    let stage = VaeStage { hidden: vec![200], latent: 20, steps: 1500, batch: 100, learning_rate: 2e-3 };
+    let stage = VaeStage { hidden: vec![200], latent: 20, steps: 800, batch: 100, learning_rate: 2e-3 };
     let vae = M1M2 { m1: stage.clone(), m2: stage, labelled_batch: 50, alpha: 1. };
-    let found = accuracy(&vae.fit(&train, 1).unwrap().predict(test.view()), problem.test.y());
-    println!("digits, 10 labels of each: {found:.3}");
-    // A net on the labels alone finds 88%.
-    assert!(found > 0.9, "{found}");
+    let found =
+        |train: &SemiSupervised| accuracy(&vae.fit(train, 1).unwrap().predict(test.view()), problem.test.y());
+    let (all, alone) = (found(&train), found(&train.labelled_only()));
+    println!("digits, 10 labels of each: {all:.3}, without the others {alone:.3}");
+    assert!(all > 0.8 && all > alone + 0.05, "{all} {alone}");
 }
 
 /// Two clusters; one row of each class is labelled, and a column is constant.

@@ -16,6 +16,11 @@ use semisup::Rng;
 
 use crate::net::number;
 
+/// Noise for `n` draws of `d` dimensions.
+pub(super) fn noise<F: NdFloat>(n: usize, d: usize, rng: &mut Rng) -> Array2<F> {
+    Array2::from_shape_simple_fn((n, d), || number(rng.sample::<f64, _>(StandardNormal)))
+}
+
 /// Draws of a batch.
 pub(super) struct Latent<F> {
     mean: Array2<F>, // [n, d], as are all
@@ -25,11 +30,11 @@ pub(super) struct Latent<F> {
 }
 
 impl<F: NdFloat> Latent<F> {
-    /// One draw for each row of a net's output, `[n, 2 d]`.
-    pub fn draw(output: ArrayView2<F>, rng: &mut Rng) -> Self {
+    /// The draw that noise `[n, d]` gives for each row of a net's output, `[n, 2 d]`.
+    pub fn draw(output: ArrayView2<F>, noise: Array2<F>) -> Self {
         let (mean, log_var) = output.split_at(Axis(1), output.ncols() / 2);
-        let half = number::<F>(0.5);
-        let spread = log_var.mapv(|v| (half * v).exp() * number(rng.sample::<f64, _>(StandardNormal)));
+        let (half, mut spread) = (number::<F>(0.5), noise);
+        spread.zip_mut_with(&log_var, |e, &v| *e *= (half * v).exp());
         Self { mean: mean.to_owned(), log_var: log_var.to_owned(), spread }
     }
 

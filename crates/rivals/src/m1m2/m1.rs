@@ -12,7 +12,7 @@ use semisup::Rng;
 
 use super::VaeStage;
 use super::descent::{Gradient, descend, over_pieces};
-use super::latent::Latent;
+use super::latent::{Latent, noise};
 use super::likelihood::Likelihood;
 use crate::Result;
 use crate::net::{Net, number};
@@ -64,8 +64,9 @@ pub(super) fn bound<F: NdFloat>(
     let [encoder, decoder] = nets;
     let each = |weight: f64| Array1::from_elem(x.nrows(), number::<F>(weight));
     let (of_nll, of_kl) = (each(weights.nll), each(weights.kl));
+    let noise = noise(x.nrows(), decoder.inputs(), rng);
     let encoded = encoder.forward_softplus(x);
-    let latent = Latent::draw(encoded.logits.view(), rng);
+    let latent = Latent::draw(encoded.logits.view(), noise);
     let decoded = decoder.forward_softplus(latent.z());
     let (nll, d) = likelihood.nll(decoded.logits.view(), encoded.input(), of_nll.view());
     let (d_decoder, d_z) = decoder.backward_through(&decoded, d);

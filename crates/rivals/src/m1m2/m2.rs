@@ -7,7 +7,7 @@ use semisup::Rng;
 
 use super::M1M2;
 use super::descent::{Gradient, descend, over_pieces};
-use super::latent::Latent;
+use super::latent::{Latent, noise};
 use super::likelihood::Likelihood;
 use crate::Result;
 use crate::loss::{cross_entropy, softmax};
@@ -96,7 +96,8 @@ pub(super) fn labelled_loss<F: NdFloat>(
     rng: &mut Rng,
 ) -> Gradient<F, 3> {
     let weights = Array1::from_elem(y.len(), number::<F>(bound));
-    let (values, [d_encoder, d_decoder]) = bounds(nets, z1.view(), y, weights.view(), rng);
+    let noise = noise(y.len(), nets[1].outputs() / 2, rng);
+    let (values, [d_encoder, d_decoder]) = bounds(nets, z1.view(), y, weights.view(), noise);
     let trace = nets[0].forward_softplus(z1);
     let (loss, d) = cross_entropy(trace.logits.view(), y, class);
     let values: f64 = values.iter().map(|v| v.to_f64().expect("a float")).sum();
@@ -122,7 +123,9 @@ pub(super) fn unlabelled_loss<F: NdFloat>(
     let weight_of = number::<F>(weight);
     let weights: Array1<F> = q.iter().map(|&q| q * weight_of).collect();
     let repeated = z1.select(Axis(0), &all);
-    let (values, [d_encoder, d_decoder]) = bounds(nets, repeated.view(), &classes, weights.view(), rng);
+    // All classes of a row have the same noise: it cancels in their differences, which are what q(y | z1) learns from.
+    let noise = noise(n, nets[1].outputs() / 2, rng).select(Axis(0), &all);
+    let (values, [d_encoder, d_decoder]) = bounds(nets, repeated.view(), &classes, weights.view(), noise);
     let mut c = values.into_shape_with_order((n, n_classes)).expect("one for each class");
     c.zip_mut_with(&q, |c, &q| *c += q.max(F::min_positive_value()).ln());
     let u = (&q * &c).sum_axis(Axis(1));
@@ -131,17 +134,17 @@ pub(super) fn unlabelled_loss<F: NdFloat>(
     (loss, [nets[0].backward(&trace, d), d_encoder, d_decoder])
 }
 
-/// L(z1, y) of rows `[n, d]`, and the gradient of their weighted sum by q(z2 | z1, y) and p(z1 | z2, y).
+/// L(z1, y) of rows `[n, d]` with noise for z2, and the gradient of their weighted sum by q(z2 | z1, y) and p(z1 | z2, y).
 fn bounds<F: NdFloat>(
     [_, encoder, decoder]: &[Net<F>; 3],
     z1: ArrayView2<F>,
     y: &[usize],
     weights: ArrayView1<F>,
-    rng: &mut Rng,
+    noise: Array2<F>,
 ) -> (Array1<F>, [Net<F>; 2]) {
     let n_classes = encoder.inputs() - z1.ncols();
     let encoded = encoder.forward_softplus(with_class(z1, y, n_classes));
-    let latent = Latent::draw(encoded.logits.view(), rng);
+    let latent = Latent::draw(encoded.logits.view(), noise);
     let z2 = latent.z();
     let decoded = decoder.forward_softplus(with_class(z2.view(), y, n_classes));
     let (nll, d) = Likelihood::Gaussian.nll(decoded.logits.view(), z1, weights);

@@ -100,7 +100,6 @@ fn a_certain_row_is_a_labelled_row() {
     last.w.fill(0.);
     last.b.fill(0.);
     last.b[0] = 800.; // softmax is 1 and 0 in f64
-    // One row: the draws of class 0 come first in both.
     let z1 = normal(1, 3, 10);
     let (certain, _) = m2::unlabelled_loss(&nets, z1.clone(), 1., &mut rng(11));
     let (labelled, _) = m2::labelled_loss(&nets, z1, &[0], [1., 0.], &mut rng(11));
