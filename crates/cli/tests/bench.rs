@@ -91,14 +91,15 @@ fn a_plan_of_images_runs_every_learner_and_names_its_split() {
     for result in &results {
         let (data, learner) = (result["dataset"].as_str().unwrap(), result["learner"].as_str().unwrap());
         let accuracy = result["outcome"]["scored"]["accuracy"].as_f64().unwrap_or_else(|| panic!("{result}"));
-        // These learn bars in so few steps; the others need more than a test can take.
-        if ["flowgmm", "diglm", "knn", "logistic-regression", "mlp", "label-spreading"].contains(&learner) {
+        println!("{learner} on {data}: {accuracy}");
+        // Bars are anywhere: no line divides them, and auto-encoders need more steps than a test can take.
+        if ["flowgmm", "diglm", "knn", "label-spreading"].contains(&learner) {
             assert!(accuracy > 0.9, "{learner} on {data}: {accuracy}");
         }
         let split = result["split"].as_str().unwrap();
         let rows = match data {
             "folders" => [16, 44, 40],
-            _ => [16, 48, 16], // the last quarter of what the split leaves is the test set
+            _ => [16, 44, 20], // a quarter of all, none of the split
         };
         assert_eq!(result["rows"], serde_json::json!(rows), "{learner} on {data}");
         assert!(data != "idx" || split.contains("splits.npy from draw 3"), "{split}");
