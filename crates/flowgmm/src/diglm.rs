@@ -46,6 +46,7 @@ pub struct Diglm {
 }
 
 impl Default for Diglm {
+    /// A nat per dimension weighs as much as a nat of a label, as in FlowGMM's settings for images.
     fn default() -> Self {
         Self { lambda: 1.0, steps: None }
     }

@@ -19,7 +19,7 @@
 //! U(z1)    = sum_k q(k | z1) (L(z1, k) + log q(k | z1))
 //! ```
 //!
-//! with alpha = 0.1. A row is classified by q(y | z1) at the mean of q(z1 | x).
+//! where their alpha of 0.1 n is 0.1. A row is classified by q(y | z1) at the mean of q(z1 | x).
 
 mod descent;
 mod latent;
@@ -72,8 +72,10 @@ pub struct M1M2 {
 }
 
 impl Default for M1M2 {
-    /// Sizes and alpha of Kingma et al.: 2 x 600 units for M1, 500 for M2, 50 latent dimensions each. They trained for
-    /// thousands of epochs; these steps are twenty and ten epochs of 60,000 rows.
+    /// Sizes of Kingma et al.: 2 x 600 units for M1, 500 for M2, 50 latent dimensions each. They trained for thousands of
+    /// epochs; these steps are twenty and eight epochs of 60,000 rows, some seven minutes of one core. In so few, alpha 1
+    /// does better than their 0.1, under which the bound of the features outweighs the labels for long (the digits as a
+    /// table, 10 labels of each class, draw 1, nets of 200 units, 800 steps: 90.4% against 88.9%).
     fn default() -> Self {
         let m1 = VaeStage { hidden: vec![600; 2], latent: 50, steps: 6000, batch: 200, learning_rate: 1e-3 };
         let m2 = VaeStage { hidden: vec![500], steps: 5000, batch: 100, learning_rate: 3e-3, ..m1.clone() };
