@@ -72,7 +72,7 @@ fn the_plans_of_this_project_are_good_ones() {
     let images = Plan::read(&experiments.join("images.toml")).unwrap();
     registry.register("diglm", flowgmm_rivals::Mlp::default());
     images.check(&registry).unwrap();
-    assert_eq!(images.n_cells(), images.learners.len());
+    assert_eq!(images.n_cells(), 3 * 11);
     let missing = plan.check(&Registry::rivals()).unwrap_err().to_string();
     assert!(missing.contains("unknown learner 'flowgmm'"), "{missing}");
 }
