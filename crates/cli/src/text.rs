@@ -49,10 +49,13 @@ pub fn percent(share: f64) -> String {
 /// What a certificate says, in one line.
 pub fn certificate(certificate: &Certificate) -> String {
     let Certificate { rows, round_trip, round_trip_f64, jacobians, log_det } = certificate;
-    format!(
-        "f^-1(f(x)) = x within {round_trip:.1e} ({round_trip_f64:.1e} in double precision) on {rows} rows; log-det \
-         = log|det J| within {log_det:.1e} on {jacobians}"
-    )
+    let trip = format!(
+        "f^-1(f(x)) = x within {round_trip:.1e} ({round_trip_f64:.1e} in double precision) on {rows} rows"
+    );
+    match jacobians {
+        0 => format!("{trip}; too many columns to measure det J"),
+        _ => format!("{trip}; log-det = log|det J| within {log_det:.1e} on {jacobians}"),
+    }
 }
 
 /// The first few of many names.

@@ -69,6 +69,12 @@ pub enum Prior {
     Empirical,
     /// Given probabilities, in the order of the class names.
     Given(Vec<f64>),
+    /// All alike while training; then as often as makes the unlabelled rows most likely, beside so many imagined rows for
+    /// each of them, alike in all classes. For labels that were taken evenly from classes that are not even.
+    Estimated {
+        /// Imagined rows for each unlabelled row.
+        imagined: f64,
+    },
 }
 
 /// The architecture before the data's size is known.
@@ -196,7 +202,7 @@ impl Architecture {
 impl Prior {
     pub(crate) fn log(&self, counts: &[usize]) -> Result<Vec<f64>> {
         let probabilities: Vec<f64> = match self {
-            Self::Uniform => vec![1.0; counts.len()],
+            Self::Uniform | Self::Estimated { .. } => vec![1.0; counts.len()],
             Self::Empirical => counts.iter().map(|&n| n as f64).collect(),
             Self::Given(values) => values.clone(),
         };
@@ -326,6 +332,11 @@ impl Architecture {
             ("architecture.sigma", positive(self.sigma), "a positive number"),
             ("architecture.per_class", (1..=1000).contains(&self.per_class), "between 1 and 1000"),
             ("architecture.means", means, "of positive scale"),
+            (
+                "architecture.prior.imagined",
+                !matches!(self.prior, Prior::Estimated { imagined } if !positive(imagined)),
+                "a positive number",
+            ),
         ]
     }
 }

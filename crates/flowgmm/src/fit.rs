@@ -14,7 +14,7 @@ use crate::{
     bijection::Bijection,
     certificate::certify,
     checkpoint::{Checkpoints, Fingerprint, Progress, Saved},
-    config::{Calibration, FitConfig, MultiStart},
+    config::{Calibration, FitConfig, MultiStart, Prior},
     fitted::{Model, Provenance},
     flow::{Engine, Flow},
     mixture::{Covariance, Mixture, MixtureSpec, MixtureValues},
@@ -157,7 +157,7 @@ impl<'a> Fitter<'a> {
         if let Some(saved) = saved.take() {
             saved.restore(&mut state)?;
         }
-        let (state, gmm) = self.train(train, &rows, seed, state, &progress, observer)?;
+        let (state, mut gmm) = self.train(train, &rows, seed, state, &progress, observer)?;
         problem.check_finite(&gmm, &state)?;
         let sample = spread_rows(problem.x.view(), 256);
         let provenance = Provenance {
@@ -181,6 +181,14 @@ impl<'a> Fitter<'a> {
             }
             Some(Calibration::Expected { accuracy }) => problem.temperature_for(&gmm, accuracy),
         };
+        if let Prior::Estimated { imagined } = self.config.architecture.prior
+            && !self.data.unlabelled().is_empty()
+        {
+            let mut values = gmm.mixture().values();
+            let shares = problem.shares(&gmm, temperature, imagined);
+            values.log_prior = shares.into_iter().map(f64::ln).collect();
+            gmm.set_mixture(&values)?;
+        }
         let mut model = Model {
             gmm,
             preprocess: problem.preprocess,

@@ -195,17 +195,25 @@ impl Model {
         self
     }
 
-    /// What the logarithms of posteriors are divided by; 1 unless calibrated. With classes of equal prior it is the
-    /// paper's sigma^2 (section 6.1): widening every Gaussian by sigma divides the differences of their log-densities
-    /// by sigma^2.
+    /// T in log p(k | x) = log p(x | k) / T + log pi_k + const; 1 unless calibrated. It is the paper's sigma^2 (section 6.1):
+    /// widening every Gaussian by sigma divides the differences of their log-densities by sigma^2.
     pub fn temperature(&self) -> f64 {
         self.temperature
     }
 
+    /// The same model at another temperature, above 0.
+    pub fn at_temperature(mut self, temperature: f64) -> Self {
+        assert!(temperature.is_finite() && temperature > 0.0, "a temperature is positive");
+        self.temperature = temperature;
+        self
+    }
+
     /// The same model with its probabilities calibrated on labelled rows, by the temperature of least NLL.
     pub fn calibrated(mut self, x: ArrayView2<f64>, y: &[usize]) -> Self {
-        self.temperature = 1.0;
-        self.temperature = semisup::fit_temperature(self.score(x).log_probs.view(), y);
+        let log_prior = to_vec(&self.gmm.mixture().log_prior());
+        let scores = self.score(x);
+        self.temperature =
+            semisup::metrics::fit_temperature_with(scores.log_conditional.view(), &log_prior, y);
         self
     }
 
@@ -248,8 +256,10 @@ impl Model {
             log_marginal.push(log_sum + stretch);
             row -= log_sum;
             if self.temperature != 1.0 {
-                row /= self.temperature;
-                let log_sum = row.iter().map(|v| v.exp()).sum::<f64>().ln(); // the largest is at most 0
+                row.assign(&(&conditional / self.temperature + &log_prior));
+                let max = row.fold(f64::NEG_INFINITY, |a, &b| a.max(b));
+                row -= max;
+                let log_sum = row.iter().map(|v| v.exp()).sum::<f64>().ln();
                 row -= log_sum;
             }
             conditional += stretch;

@@ -135,15 +135,12 @@ impl Prepared {
         if self.unlabelled.is_empty() {
             return 1.0;
         }
-        let count = self.unlabelled.len().min(CONFIDENCE_ROWS);
-        let rows: Vec<usize> =
-            (0..count).map(|i| self.unlabelled[i * self.unlabelled.len() / count]).collect();
-        let joint = gmm.log_joint(self.x.select(Axis(0), &rows).view());
+        let joint = self.unlabelled_joint(gmm);
         let confidence = |temperature: f64| {
             let log_probs = semisup::metrics::log_softmax((&joint / temperature).view());
             let top =
                 log_probs.rows().into_iter().map(|row| row.fold(f64::NEG_INFINITY, |a, &b| a.max(b)).exp());
-            top.sum::<f64>() / count as f64
+            top.sum::<f64>() / joint.nrows() as f64
         };
         // Confidence falls as the temperature rises.
         let (mut low, mut high) = (0.0f64, 1e3f64.ln());
@@ -156,6 +153,21 @@ impl Prepared {
             }
         }
         high.exp()
+    }
+
+    /// Shares of classes that make unlabelled rows most likely, by a model that took classes to be alike.
+    pub(crate) fn shares(&self, gmm: &FlowGmm, temperature: f64, imagined: f64) -> Vec<f64> {
+        let joint = self.unlabelled_joint(gmm) / temperature;
+        let probs = semisup::metrics::log_softmax(joint.view()).exp();
+        semisup::metrics::class_shares(probs.view(), imagined)
+    }
+
+    /// log p(x, k) of some unlabelled rows, evenly spread.
+    fn unlabelled_joint(&self, gmm: &FlowGmm) -> Array2<f64> {
+        let count = self.unlabelled.len().min(CONFIDENCE_ROWS);
+        let rows: Vec<usize> =
+            (0..count).map(|i| self.unlabelled[i * self.unlabelled.len() / count]).collect();
+        gmm.log_joint(self.x.select(Axis(0), &rows).view())
     }
 
     /// Mean log p(y | x) of held-out labelled rows plus mean log p(x) per dimension of unlabelled rows.

@@ -7,9 +7,11 @@
 use ndarray::{Array2, ArrayView1, ArrayView2, Zip};
 use serde::Serialize;
 
+mod prior;
 mod temperature;
 
-pub use temperature::{TEMPERATURE_RANGE, fit_temperature};
+pub use prior::class_shares;
+pub use temperature::{TEMPERATURE_RANGE, fit_temperature, fit_temperature_with};
 
 /// Number of bins of the ECE in [`Scores`], as in Guo et al. (2017).
 pub const ECE_BINS: usize = 15;

@@ -5,13 +5,9 @@
 //! among them. A logistic regression on the same labelled rows stands beside them, as what one would do otherwise.
 //! The number of steps is fixed in advance, so the same seed gives the same report at any speed.
 
-use flowgmm::{FitConfig, Fitter, Model};
+use flowgmm::{Calibration, FitConfig, Fitter, Model};
 use ndarray::{Array2, Axis};
-use semisup::{
-    Classifier, Logistic, Preprocess, SemiSupervised,
-    metrics::{arg_max, log_softmax},
-    split,
-};
+use semisup::{Classifier, Logistic, Preprocess, SemiSupervised, metrics::arg_max, split};
 
 use super::Subject;
 use crate::{
@@ -114,7 +110,7 @@ impl HeldOut {
             self.lost += 1;
             return Ok(());
         };
-        let log_probs = log_softmax((all.log_probs(x.view()) / subject.model.temperature()).view());
+        let log_probs = all.at_temperature(subject.model.temperature()).log_probs(x.view());
         let without = match only.n() < rest.n() {
             true => fit(subject, short, &only, progress)?.map(|model| model.predict(x.view())),
             false => Some(arg_max(log_probs.view())),
@@ -132,12 +128,14 @@ impl HeldOut {
     }
 }
 
-/// The same settings in a share of the steps, from one start and without calibration.
+/// The same settings in a share of the steps, from one start and without a calibration that takes runs of its own.
 fn shortened(config: &FitConfig, share: f64) -> FitConfig {
     let mut short = config.clone();
     short.train.steps = ((short.train.steps as f64 * share) as usize).max(1);
     short.multi_start.starts = 1;
-    short.calibration = None;
+    if let Some(Calibration::Folds { .. }) = short.calibration {
+        short.calibration = None;
+    }
     short
 }
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::heard::{Heard, Sample, Together, weighed};
 use crate::{
     Result,
-    config::{Calibration, Columns, FitConfig, Prepare},
+    config::{Calibration, Columns, FitConfig, Prepare, Prior},
     guides::{Guide, Teacher},
 };
 
@@ -27,6 +27,10 @@ const ONE_UNIT: usize = 25;
 /// Self-training of a logistic regression; and with its weights held down, for more columns than labels.
 const LINES: Teacher = Teacher::SelfTraining { c: 1.0, threshold: 0.75 };
 const SHORT_LINES: Teacher = Teacher::SelfTraining { c: 0.1, threshold: 0.75 };
+/// The regression on the labels alone: it cannot be misled by its own predictions.
+const PLAIN_LINES: Teacher = Teacher::SelfTraining { c: 1.0, threshold: 2.0 };
+/// Shares of K classes are judged by confusions of K x K, learnt from the labels: times that many imagined rows.
+const IMAGINED: f64 = 2.0;
 
 /// A setting that was chosen, and why.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -63,8 +67,11 @@ impl Recipe {
         };
         let heard: Result<Option<Vec<Heard>>> =
             spaces.iter().map(|space| sample.hear(spreading(space))).collect();
-        let lines: &[Teacher] =
-            if data.dim() > data.labelled().len() { &[LINES, SHORT_LINES] } else { &[LINES] };
+        let lines: &[Teacher] = if data.dim() > data.labelled().len() {
+            &[LINES, SHORT_LINES, PLAIN_LINES]
+        } else {
+            &[LINES, PLAIN_LINES]
+        };
         let lines: Result<Option<Vec<Heard>>> = lines.iter().map(|&lines| sample.hear(lines)).collect();
         match (heard?, lines?) {
             (Some(heard), Some(lines)) => {
@@ -81,6 +88,7 @@ impl Recipe {
             }
             _ => recipe.take_the_usual(&[spreading(&spaces[0]), LINES]),
         }
+        recipe.choose_prior(data);
         recipe.choose_size(data);
         Ok(recipe)
     }
@@ -148,6 +156,30 @@ impl Recipe {
         self.note("confidence", choice, "the share of them the model may be expected to be right about");
     }
 
+    /// How common classes are: as among the labels, if these are clearly uneven; else what the rows say.
+    fn choose_prior(&mut self, data: &SemiSupervised) {
+        let counts = data.class_counts();
+        let (n, k) = (data.labelled().len() as f64, data.n_classes() as f64);
+        let uneven: f64 = counts.iter().map(|&c| (c as f64 - n / k).powi(2) / (n / k)).sum();
+        // Even chances give K - 1 on average, with a variance of twice that.
+        if uneven > k - 1.0 + 3.0 * (2.0 * (k - 1.0)).sqrt() {
+            // One more label of each class: a class is never ruled out.
+            let shares: Vec<f64> = counts.iter().map(|&c| (c as f64 + 1.0) / (n + k)).collect();
+            self.config.architecture.prior = Prior::Given(shares);
+            self.note("class shares", "as among the labels", "labels are clearly uneven over classes");
+        } else if !data.unlabelled().is_empty() {
+            let imagined = IMAGINED * k * k / n;
+            self.config.architecture.prior = Prior::Estimated { imagined };
+            self.note(
+                "class shares",
+                "as makes unlabelled rows most likely",
+                format!(
+                    "labels are even, rows may not be; held to even shares with a weight of {imagined:.2}"
+                ),
+            );
+        }
+    }
+
     /// Without a label to hold out.
     fn take_the_usual(&mut self, teachers: &[Teacher]) {
         let why = "a class has one label only: nothing to compare by";
@@ -208,6 +240,7 @@ fn teacher(by: &Teacher) -> String {
             format!("label spreading in {}", describe(space))
         }
         Teacher::LabelSpreading { space: None, .. } => "label spreading".into(),
+        Teacher::SelfTraining { threshold, .. } if *threshold > 1.0 => "logistic regression".into(),
         Teacher::SelfTraining { .. } => "self-training".into(),
     }
 }

@@ -1,8 +1,9 @@
 //! Temperature scaling (Guo et al. 2017): the one number T that makes softmax(logits / T) honest.
 //!
-//! With beta = 1/T the loss is L(beta) = mean [ log sum_k exp(beta l_k) - beta l_y ], which is convex: L' =
-//! mean [ E_p l - l_y ] and L'' = mean Var_p l >= 0, p = softmax(beta l). So T is the one root of L', found
-//! by Newton steps in log beta, kept inside a bracket by bisection.
+//! With beta = 1/T the loss is L(beta) = mean [ log sum_k exp(beta l_k + b_k) - beta l_y - b_y ], which is convex: L' =
+//! mean [ E_p l - l_y ] and L'' = mean Var_p l >= 0, p = softmax(beta l + b). So T is the one root of L', found
+//! by Newton steps in log beta, kept inside a bracket by bisection. The biases b are what no temperature touches: the
+//! logarithms of class priors.
 
 use ndarray::{ArrayView1, ArrayView2};
 
@@ -14,10 +15,17 @@ pub const TEMPERATURE_RANGE: (f64, f64) = (1e-3, 1e4);
 ///
 /// 1 if the logits do not distinguish any classes, or there are no rows: every T is then as good.
 pub fn fit_temperature(logits: ArrayView2<f64>, y: &[usize]) -> f64 {
+    fit_temperature_with(logits, &vec![0.0; logits.ncols()], y)
+}
+
+/// The same of softmax(logits / T + bias), one bias for each class.
+pub fn fit_temperature_with(logits: ArrayView2<f64>, bias: &[f64], y: &[usize]) -> f64 {
     assert_eq!(logits.nrows(), y.len(), "one row per label");
+    assert_eq!(logits.ncols(), bias.len(), "one bias per class");
+    let slope = |log_beta| slope(logits, bias, y, log_beta);
     let (coldest, hottest) = TEMPERATURE_RANGE;
     let (mut lo, mut hi) = (-hottest.ln(), -coldest.ln()); // log beta
-    let (at_lo, at_hi) = (slope(logits, y, lo), slope(logits, y, hi));
+    let (at_lo, at_hi) = (slope(lo), slope(hi));
     if at_lo.first == 0. && at_hi.first == 0. {
         return 1.;
     }
@@ -29,7 +37,7 @@ pub fn fit_temperature(logits: ArrayView2<f64>, y: &[usize]) -> f64 {
     }
     let mut log_beta: f64 = 0.;
     for _ in 0..200 {
-        let Slope { first, second } = slope(logits, y, log_beta);
+        let Slope { first, second } = slope(log_beta);
         if first <= 0. {
             lo = log_beta;
         } else {
@@ -52,24 +60,25 @@ struct Slope {
     second: f64,
 }
 
-fn slope(logits: ArrayView2<f64>, y: &[usize], log_beta: f64) -> Slope {
+fn slope(logits: ArrayView2<f64>, bias: &[f64], y: &[usize], log_beta: f64) -> Slope {
     let beta = log_beta.exp();
     let mut total = Slope { first: 0., second: 0. };
     for (l, &y) in logits.rows().into_iter().zip(y) {
-        let (mean, variance) = moments(l, y, beta);
+        let (mean, variance) = moments(l, bias, y, beta);
         total.first += mean;
         total.second += beta * variance;
     }
     total
 }
 
-/// Mean and variance of l_k - l_y under softmax(beta l).
-fn moments(l: ArrayView1<f64>, y: usize, beta: f64) -> (f64, f64) {
-    let largest = l.fold(f64::NEG_INFINITY, |largest, &l| largest.max(l));
-    let weight = |l: f64| (beta * (l - largest)).exp();
-    let sum: f64 = l.iter().map(|&l| weight(l)).sum();
-    let mean: f64 = l.iter().map(|&lk| weight(lk) * (lk - l[y])).sum::<f64>() / sum;
-    let variance = l.iter().map(|&lk| weight(lk) * (lk - l[y] - mean).powi(2)).sum::<f64>() / sum;
+/// Mean and variance of l_k - l_y under softmax(beta l + b).
+fn moments(l: ArrayView1<f64>, bias: &[f64], y: usize, beta: f64) -> (f64, f64) {
+    let score = |k: usize| beta * (l[k] - l[y]) + bias[k];
+    let largest = (0..l.len()).map(score).fold(f64::NEG_INFINITY, f64::max);
+    let weighed = (0..l.len()).map(|k| ((score(k) - largest).exp(), l[k] - l[y]));
+    let sum: f64 = weighed.clone().map(|(weight, _)| weight).sum();
+    let mean = weighed.clone().map(|(weight, gap)| weight * gap).sum::<f64>() / sum;
+    let variance = weighed.map(|(weight, gap)| weight * (gap - mean).powi(2)).sum::<f64>() / sum;
     (mean, variance)
 }
 
@@ -94,6 +103,14 @@ mod tests {
     fn closed_form() {
         let logits = array![[2., 0.], [2., 0.], [2., 0.], [2., 0.]];
         let t = fit_temperature(logits.view(), &[0, 0, 1, 0]);
+        assert!((t - 2. / 3_f64.ln()).abs() < 1e-12, "{t}");
+    }
+
+    /// Half of the rows right with a gap of 2 against odds of 3 to 1: p = 1/2 needs 2 / T = ln 3.
+    #[test]
+    fn biases_are_not_tempered() {
+        let logits = array![[2., 0.], [2., 0.]];
+        let t = fit_temperature_with(logits.view(), &[0.25_f64.ln(), 0.75_f64.ln()], &[0, 1]);
         assert!((t - 2. / 3_f64.ln()).abs() < 1e-12, "{t}");
     }
 
