@@ -66,7 +66,8 @@ pub fn draw_labels(
     let x: Array2<f64> = all.x().select(Axis(0), &[labelled.as_slice(), &unlabelled].concat());
     let y = labelled.iter().map(|&row| Some(all.y()[row])).chain(unlabelled.iter().map(|_| None)).collect();
     let train = SemiSupervised::new(x, y, all.classes().to_vec(), all.columns().to_vec())?;
-    Ok(Problem { train: train.with_steps(all.steps().to_vec()), test })
+    let train = train.with_steps(all.steps().to_vec()).with_layout(all.layout().copied());
+    Ok(Problem { train, test })
 }
 
 /// The first `n` rows of each class, and the others, both in their order.

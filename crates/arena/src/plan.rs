@@ -6,6 +6,7 @@
 //! ours = ["label-spreading"]        # optional: the first is compared with the best of the others
 //! unlabelled_limit = 100_000        # optional: most unlabelled rows
 //! budget_seconds = 3600             # optional: see `Plan::budget_seconds`
+//! steps = { mlp = 500 }             # optional: training steps, where they are not the learner's own
 //! draws = { first = 2000, count = 5 }
 //! test = { share = 0.2, limit = 20_000 } # this is the default
 //!
@@ -43,6 +44,9 @@ pub struct Plan {
     /// A cell is never cut short, but once one took longer than this, later draws of the same learner on the same
     /// data are left out.
     pub budget_seconds: Option<f64>,
+    /// Training steps of learners, where they are not the learner's own; for [`Registry::set_steps`].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub steps: BTreeMap<String, usize>,
     /// The data.
     #[serde(rename = "dataset")]
     pub datasets: Vec<Dataset>,
@@ -139,10 +143,7 @@ impl Plan {
     /// Whether every learner is known.
     pub fn check(&self, registry: &Registry) -> Result<()> {
         match self.learners.iter().find(|name| registry.get(name).is_none()) {
-            Some(name) => {
-                let known = registry.names().collect::<Vec<_>>().join(", ");
-                Err(Error::UnknownLearner { name: name.clone(), known })
-            }
+            Some(name) => Err(registry.unknown(name)),
             None => Ok(()),
         }
     }
@@ -218,6 +219,9 @@ impl Plan {
         }
         if let Some(name) = self.ours.iter().find(|name| !self.learners.contains(name)) {
             return fail(format!("'{name}' is in ours but not in learners"));
+        }
+        if let Some(name) = self.steps.keys().find(|name| !self.learners.contains(name)) {
+            return fail(format!("'{name}' is in steps but not in learners"));
         }
         if let Some(seconds) = self.budget_seconds.filter(|seconds| seconds.is_nan() || *seconds <= 0.) {
             return fail(format!("budget_seconds: found {seconds}, expected more than 0"));

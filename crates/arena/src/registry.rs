@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use flowgmm_rivals::{AnyLearner, BoxedLearner};
 
+use crate::{Error, Result};
+
 /// Learners by name. The caller adds those this crate does not know, such as FlowGMM.
 #[derive(Default)]
 pub struct Registry {
@@ -28,6 +30,22 @@ impl Registry {
     pub fn register(&mut self, name: &str, learner: impl AnyLearner + Send + Sync + 'static) -> &mut Self {
         self.learners.insert(name.into(), Box::new(learner));
         self
+    }
+
+    /// Learners that are trained for so many steps, instead of their own. Fails for those that are not trained in steps.
+    pub fn set_steps(&mut self, steps: &BTreeMap<String, usize>) -> Result<()> {
+        for (name, &steps) in steps {
+            let learner = self.learners.get(name).ok_or_else(|| self.unknown(name))?;
+            let stepped = learner.stepped(steps).filter(|_| steps > 0);
+            let why = || Error::Plan(format!("steps: '{name}' cannot be trained for {steps} steps"));
+            self.learners.insert(name.clone(), stepped.ok_or_else(why)?);
+        }
+        Ok(())
+    }
+
+    /// The error that no learner has this name.
+    pub(crate) fn unknown(&self, name: &str) -> Error {
+        Error::UnknownLearner { name: name.into(), known: self.names().collect::<Vec<_>>().join(", ") }
     }
 
     /// The learner of that name.

@@ -29,12 +29,34 @@ fn plans_with_mistakes_say_which() {
     );
     assert!(error("title", "budget_seconds = 0.0\ntitle").contains("budget_seconds: found 0"));
     assert!(error("title", "ours = ['flowgmm']\ntitle").contains("'flowgmm' is in ours but not in learners"));
+    assert!(
+        error("title", "steps = { mlp = 9 }\ntitle").contains("'mlp' is in steps but not in learners"),
+        "steps of nobody"
+    );
     assert!(error("title", "colour = 'red'\ntitle").contains("unknown field `colour`"));
     let plan = || Plan::parse(PLAN).unwrap();
     assert!(
         plan().only(&["sun".into()]).unwrap_err().to_string().contains("no dataset 'sun'; there are moons")
     );
     assert_eq!(plan().only(&["moons".into()]).unwrap().n_cells(), 18);
+}
+
+#[test]
+fn steps_are_those_of_learners_that_are_trained_in_steps() {
+    let mut registry = Registry::rivals();
+    let settings = |registry: &Registry, name: &str| registry.get(name).unwrap().settings();
+    let before = settings(&registry, "mlp");
+    for name in ["mlp", "pi-model", "m1m2"] {
+        registry.set_steps(&[(name.to_string(), 77)].into()).unwrap();
+        assert!(settings(&registry, name).contains("steps: 77"), "{}", settings(&registry, name));
+    }
+    assert_ne!(settings(&registry, "mlp"), before, "a cell with other steps is another cell");
+    let mut error = |name: &str, steps: usize| {
+        registry.set_steps(&[(name.to_string(), steps)].into()).unwrap_err().to_string()
+    };
+    assert!(error("knn", 5).contains("'knn' cannot be trained for 5 steps"));
+    assert!(error("mlp", 0).contains("'mlp' cannot be trained for 0 steps"));
+    assert!(error("magic", 5).contains("unknown learner 'magic'"));
 }
 
 #[test]
@@ -47,6 +69,10 @@ fn the_plans_of_this_project_are_good_ones() {
     }
     plan.check(&registry).unwrap();
     assert_eq!((plan.datasets.len(), plan.n_cells()), (9, 9 * 16 * 5));
+    let images = Plan::read(&experiments.join("images.toml")).unwrap();
+    registry.register("diglm", flowgmm_rivals::Mlp::default());
+    images.check(&registry).unwrap();
+    assert_eq!(images.n_cells(), 3 * 11);
     let missing = plan.check(&Registry::rivals()).unwrap_err().to_string();
     assert!(missing.contains("unknown learner 'flowgmm'"), "{missing}");
 }

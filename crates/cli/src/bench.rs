@@ -1,5 +1,7 @@
 //! `flowgmm bench`: learners against each other on equal splits, by a plan.
 
+mod load;
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -7,12 +9,9 @@ use std::{
 };
 
 use flowgmm_arena::{
-    AnyError, Dataset, Failed, LabelSource, Loaded, Options, Outcome, Plan, Progress, Record, Registry,
-    Summary, accuracy_table, read_records, run as run_plan, update_file, write_outputs,
+    Dataset, Failed, Options, Outcome, Plan, Progress, Record, Registry, Summary, accuracy_table,
+    read_records, run as run_plan, update_file, write_outputs,
 };
-use flowgmm_datasets::LabelSplits;
-use flowgmm_tables::{Header, open};
-use semisup::{Encoding, Labelled, Schema, labels};
 
 use crate::{
     Threads,
@@ -54,9 +53,9 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<()> {
     args.threads.configure()?;
     interrupt::listen()?;
-    let registry = learners::registry();
+    let mut registry = learners::registry();
     let plan = Plan::read(&args.plan).and_then(|plan| plan.only(&args.only)).map_err(failure)?;
-    plan.check(&registry).map_err(failure)?;
+    plan.check(&registry).and_then(|()| registry.set_steps(&plan.steps)).map_err(failure)?;
     let name = args.plan.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let beside = || args.plan.with_file_name("results").join(&name);
     let out = args.out.clone().unwrap_or_else(beside);
@@ -82,7 +81,7 @@ fn compete(args: &Args, plan: &Plan, registry: &Registry, results: &Path) -> Res
     let version = concat!("flowgmm ", env!("CARGO_PKG_VERSION")).to_string();
     let stop: &AtomicBool = interrupt::flag();
     let options = Options { cancel: stop, failed, version };
-    let mut load = |dataset: &Dataset| load(&args.data, dataset);
+    let mut load = |dataset: &Dataset| load::load(&args.data, dataset);
     let report = run_plan(plan, registry, results, &mut load, &options, &mut |event| {
         if !args.quiet {
             tell(&event);
@@ -114,45 +113,6 @@ fn line(record: &Record) -> String {
     };
     let cell = &record.cell;
     format!("{} draw {} {}: {outcome} in {:.1} s", cell.dataset, cell.draw, cell.learner, record.seconds())
-}
-
-/// A dataset's rows: the last column is the label. Options: `header` (present or absent), and `suffix_train` and
-/// `suffix_test` for an archive that holds both.
-fn load(root: &Path, dataset: &Dataset) -> std::result::Result<Option<Loaded>, AnyError> {
-    let path = root.join(&dataset.file);
-    if !path.exists() {
-        return Ok(None);
-    }
-    let option = |name: &str| dataset.options.get(name).map(String::as_str);
-    let header = if option("header") == Some("absent") { Header::Absent } else { Header::Present };
-    let all = labelled(&path, header, option("suffix_train"))?;
-    let test = option("suffix_test").map(|suffix| labelled(&path, header, Some(suffix))).transpose()?;
-    let mut splits = Vec::new();
-    for source in dataset.label_sources() {
-        if let LabelSource::Split(file) = source {
-            let read = LabelSplits::read(&root.join(file), all.n())?;
-            for seed in 0..read.seeds() {
-                splits.push(read.seed(seed)?.to_vec());
-            }
-        }
-    }
-    Ok(Some(Loaded { all, test, splits }))
-}
-
-fn labelled(path: &Path, header: Header, suffix: Option<&str>) -> std::result::Result<Labelled, AnyError> {
-    let options = flowgmm_tables::Options { header, suffix: suffix.map(String::from), ..Default::default() };
-    let frame = open(path, &options)?.read_all()?;
-    let label = frame.column_names().pop().ok_or("a table without columns")?;
-    let known = labels(&frame, &label, &[])?;
-    let schema = Schema::infer(&frame, Some(&label), &[])?;
-    let encoding = Encoding::learn(&schema, &frame)?;
-    let y = known
-        .y
-        .into_iter()
-        .map(|y| y.ok_or("a row without a label"))
-        .collect::<std::result::Result<_, _>>()?;
-    let rows = Labelled::new(encoding.encode(&frame)?.x, y, known.classes, encoding.feature_names())?;
-    Ok(rows.with_steps(encoding.steps()))
 }
 
 /// The failure with this program's exit code.

@@ -29,7 +29,7 @@ use crate::{
     interrupt,
     output::{self, check_writable},
     progress::{Display, FitProgress},
-    rival::Rival,
+    rival::{self, Rival},
     settings::{Given, Settings},
 };
 
@@ -71,10 +71,10 @@ pub struct Args {
     #[arg(long, value_name = "OUT", required_unless_present_any = ["print_config", "print_schema", "learner"])]
     pub model: Option<PathBuf>,
     /// Another learner in FlowGMM's place, to compare with: any that `bench` knows. It leaves no model file
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["model", "report", "config", "preset", "steps", "engine",
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["model", "report", "config", "preset", "engine",
         "device", "checkpoint", "print_config", "print_schema"])]
     pub learner: Option<String>,
-    /// With --learner: class and probabilities of every row of the table, those with a label too, in its order
+    /// With --learner: class and probabilities of every row or image, those with a label too, in their order
     #[arg(long, value_name = "OUT")]
     pub predictions: Option<PathBuf>,
     /// HTML report to write: what the data look like, what was chosen, how far to trust the model, and whether the
@@ -88,9 +88,9 @@ pub struct Args {
     pub threads: Threads,
     #[command(flatten)]
     device: OnDevice,
-    /// Training steps [default: as the data need]
+    /// Training steps [default: as the data need]; with --learner, of one that is trained in steps
     #[arg(long, value_name = "N", env = "FLOWGMM_STEPS")]
-    steps: Option<usize>,
+    pub steps: Option<usize>,
     /// Code that computes couplings [default: fused]
     #[arg(long, value_name = "ENGINE", env = "FLOWGMM_ENGINE")]
     engine: Option<EngineName>,
@@ -149,13 +149,7 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<()> {
     args.label()?;
     args.images.refuse()?;
     check_report(args)?;
-    if args.predictions.is_some() && args.learner.is_none() {
-        // clap forgets `requires` where the required argument conflicts with a present one.
-        let what =
-            "--predictions goes with --learner; a model's predictions are written by `flowgmm predict`";
-        return Err(Failure::Usage(what.into()));
-    }
-    let rival = args.learner.as_deref().map(|name| Rival::find(name, args)).transpose()?;
+    let rival = Rival::asked_for(args)?;
     configure_threads(args.threads.among(args.config.as_deref()))?;
     interrupt::listen()?;
     let table = TrainingTable::read(args)?;
@@ -163,7 +157,8 @@ pub fn run(args: &Args, matches: &ArgMatches) -> Result<()> {
         return output::print(&columns::table(&table.schema));
     }
     if let Some(rival) = rival {
-        return rival.run(args, &table);
+        let what = ("columns", columns::kinds(&table.schema));
+        return rival.run(args, &table.data, what, |model, test| rival::tested(args, &table, model, test));
     }
     let TrainingTable { data, schema, encoding, texts, origins } = table;
     if let Some(test) = &args.test {

@@ -156,7 +156,16 @@ impl Images {
 
     /// The images with a label, which must be a class of the model.
     pub fn labelled(&self, model: &Model) -> Result<LabelledRows> {
-        let places = places(&self.collection, model.classes())?;
+        self.labelled_as(model.classes(), |x, start| self.score(model, x, start).map(drop))
+    }
+
+    /// The images with a label, which must be one of the classes, if `check` has nothing to say against a stretch.
+    fn labelled_as(
+        &self,
+        classes: &[String],
+        check: impl Fn(&Array2<f64>, usize) -> Result<()>,
+    ) -> Result<LabelledRows> {
+        let places = places(&self.collection, classes)?;
         let labels = self.collection.labels();
         let mut all = LabelledRows {
             x: Array2::zeros((0, self.layout.dim())),
@@ -168,7 +177,7 @@ impl Images {
             let rows: Vec<usize> = stretch.clone().filter(|&at| labels[at].is_some()).collect();
             let within: Vec<usize> = rows.iter().map(|at| at - stretch.start).collect();
             let x = self.rows(stretch.clone())?;
-            self.score(model, &x, stretch.start)?;
+            check(&x, stretch.start)?;
             all.x.append(Axis(0), x.select(Axis(0), &within).view()).expect("as many columns");
             all.lines.extend(rows.iter().map(|&at| at as u64 + 1));
         }

@@ -1,8 +1,8 @@
 //! All learners by name: the rivals, and FlowGMM in its variants.
 
-use std::num::NonZeroUsize;
+use std::{fmt, num::NonZeroUsize};
 
-use flowgmm::{Em, FitConfig, MixtureStep, Model, Recipe};
+use flowgmm::{Diglm, Em, FitConfig, MixtureStep, Model, Recipe, bijection::ImageShape};
 use flowgmm_arena::Registry;
 use flowgmm_rivals::Ensemble;
 use semisup::{Learner, SemiSupervised};
@@ -22,23 +22,36 @@ pub fn registry() -> Registry {
         ("flowgmm-em", Variant::Em),
         ("flowgmm-labelled", Variant::LabelledOnly),
     ] {
-        registry.register(name, FlowGmm { recipe: RECIPE, variant });
+        registry.register(name, FlowGmm::new(variant));
     }
     registry.register("flowgmm-paper", Paper);
-    let member = FlowGmm { recipe: RECIPE, variant: Variant::Automatic };
+    let member = FlowGmm::new(Variant::Automatic);
     registry.register("flowgmm-ensemble", Ensemble { member, members: MEMBERS });
+    registry.register("diglm", Diglm::default());
     registry
 }
 
 /// FlowGMM as `fit` runs it, or with one thing changed.
-#[derive(Debug)]
+#[derive(Clone, Copy)]
 struct FlowGmm {
-    #[expect(dead_code, reason = "part of the settings that are recorded with each result")]
     recipe: u32,
     variant: Variant,
+    steps: Option<usize>,
 }
 
-#[derive(Debug)]
+/// The settings that are recorded with each result: they name the steps only where they were chosen.
+impl fmt::Debug for FlowGmm {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let mut settings = f.debug_struct("FlowGmm");
+        settings.field("recipe", &self.recipe).field("variant", &self.variant);
+        if let Some(steps) = self.steps {
+            settings.field("steps", &steps);
+        }
+        settings.finish()
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
 enum Variant {
     /// As it is: with the consistency of eq. 7.
     Automatic,
@@ -48,6 +61,29 @@ enum Variant {
     Em,
     /// Without the unlabelled rows.
     LabelledOnly,
+}
+
+impl FlowGmm {
+    fn new(variant: Variant) -> Self {
+        Self { recipe: RECIPE, variant, steps: None }
+    }
+
+    fn config(&self, data: &SemiSupervised, seed: u64) -> flowgmm::Result<FitConfig> {
+        let mut config = match data.layout() {
+            Some(layout) => FitConfig::image(data, ImageShape::from(layout))?,
+            None => Recipe::choose(data, seed)?.config,
+        };
+        config.train.steps = self.steps.unwrap_or(config.train.steps);
+        match self.variant {
+            Variant::Automatic | Variant::LabelledOnly => {}
+            Variant::NoConsistency => config.train.objective.consistency = None,
+            Variant::Em => {
+                config.train.objective.consistency = None;
+                config.train.em = Some(Em { every: 1, mixture: MixtureStep::Fixed });
+            }
+        }
+        Ok(config)
+    }
 }
 
 impl Learner for FlowGmm {
@@ -66,20 +102,15 @@ impl Learner for FlowGmm {
     fn fit(&self, data: &SemiSupervised, seed: u64) -> flowgmm::Result<Model> {
         let own = matches!(self.variant, Variant::LabelledOnly).then(|| data.labelled_only());
         let data = own.as_ref().unwrap_or(data);
-        let mut config = Recipe::choose(data, seed)?.config;
-        match self.variant {
-            Variant::Automatic | Variant::LabelledOnly => {}
-            Variant::NoConsistency => config.train.objective.consistency = None,
-            Variant::Em => {
-                config.train.objective.consistency = None;
-                config.train.em = Some(Em { every: 1, mixture: MixtureStep::Fixed });
-            }
-        }
-        flowgmm::fit(&config, data, seed)
+        flowgmm::fit(&self.config(data, seed)?, data, seed)
+    }
+
+    fn with_steps(&self, steps: usize) -> Option<Self> {
+        Some(Self { steps: Some(steps), ..*self })
     }
 }
 
-/// FlowGMM with the paper's settings for tables, as they are.
+/// FlowGMM with the paper's settings for tables or images, as they are.
 #[derive(Debug)]
 struct Paper;
 
@@ -92,6 +123,10 @@ impl Learner for Paper {
     }
 
     fn fit(&self, data: &SemiSupervised, seed: u64) -> flowgmm::Result<Model> {
-        flowgmm::fit(&FitConfig::paper(data), data, seed)
+        let config = match data.layout() {
+            Some(layout) => FitConfig::paper_image(data, ImageShape::from(layout))?,
+            None => FitConfig::paper(data),
+        };
+        flowgmm::fit(&config, data, seed)
     }
 }

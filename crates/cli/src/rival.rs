@@ -1,18 +1,17 @@
-//! `fit --learner`: another learner on the user's own table, to compare FlowGMM with.
+//! `fit --learner`: another learner on the user's own table or images, to compare FlowGMM with.
 
 use std::{path::Path, time::Instant};
 
 use flowgmm_arena::Registry;
 use flowgmm_rivals::AnyModel;
 use semisup::{
-    Cells, Column, Frame, Scores, labels_of,
+    Cells, Column, Frame, Scores, SemiSupervised, labels_of,
     metrics::arg_max,
     ndarray::{Array2, ArrayView2, Axis},
 };
 use serde_json::json;
 
 use crate::{
-    columns,
     exit::{Failure, Result},
     fit::{Args, TrainingTable},
     input::Guesses,
@@ -30,13 +29,30 @@ pub struct Rival {
 }
 
 impl Rival {
+    /// The learner of `--learner`, if one is asked for.
+    pub fn asked_for(args: &Args) -> Result<Option<Self>> {
+        if args.predictions.is_some() && args.learner.is_none() {
+            // clap forgets `requires` where the required argument conflicts with a present one.
+            let what =
+                "--predictions goes with --learner; a model's predictions are written by `flowgmm predict`";
+            return Err(Failure::Usage(what.into()));
+        }
+        args.learner.as_deref().map(|name| Self::find(name, args)).transpose()
+    }
+
     /// Checks the request before anything is read.
-    pub fn find(name: &str, args: &Args) -> Result<Self> {
-        let registry = learners::registry();
+    fn find(name: &str, args: &Args) -> Result<Self> {
+        let mut registry = learners::registry();
         if registry.get(name).is_none() {
             let known: Vec<&str> = registry.names().collect();
             let message = format!("--learner {name}: unknown; known are {}", known.join(", "));
             return Err(Failure::Usage(message));
+        }
+        if let Some(steps) = args.steps {
+            let steps = [(name.to_string(), steps)].into();
+            registry.set_steps(&steps).map_err(|_| {
+                Failure::Usage(format!("--learner {name} cannot be trained for {} steps", steps[name]))
+            })?;
         }
         match &args.predictions {
             Some(path) => check_writable(path)?,
@@ -50,17 +66,22 @@ impl Rival {
         Ok(Self { name: name.into(), registry })
     }
 
-    /// Fits, scores and writes what was asked for.
-    pub fn run(&self, args: &Args, table: &TrainingTable) -> Result<()> {
+    /// Fits, scores by `tested` and writes what was asked for. `what` is said of the columns.
+    pub fn run(
+        &self,
+        args: &Args,
+        data: &SemiSupervised,
+        what: (&'static str, String),
+        tested: impl Fn(&AnyModel, &Path) -> Result<Scores>,
+    ) -> Result<()> {
         let learner = self.registry.get(&self.name).expect("found before");
-        let data = &table.data;
         let seed = args.seed.unwrap_or(0);
         let began = Instant::now();
         let model = learner
             .fit_any(data, seed)
             .map_err(|error| Failure::Data(format!("{} failed: {error}", self.name)))?;
         let seconds = began.elapsed().as_secs_f64();
-        let test = args.test.as_ref().map(|path| tested(args, table, &model, path)).transpose()?;
+        let test = args.test.as_ref().map(|path| tested(&model, path)).transpose()?;
         if let Some(path) = &args.predictions {
             write_predictions(&model, data.x(), path)?;
         }
@@ -72,7 +93,8 @@ impl Rival {
                 "rows": data.n(),
                 "labelled": labelled,
                 "unlabelled": unlabelled,
-                "columns": data.columns(),
+                "columns": if data.layout().is_some() { None } else { Some(data.columns()) },
+                "layout": data.layout(),
                 "seed": seed,
                 "test": test,
                 "predictions": args.predictions.as_ref().map(|path| path.display().to_string()),
@@ -82,7 +104,7 @@ impl Rival {
         let mut facts = vec![
             ("learner", format!("{}: {}", learner.name(), learner.settings())),
             ("rows", format!("{} ({labelled} labelled, {unlabelled} unlabelled)", data.n())),
-            ("columns", columns::kinds(&table.schema)),
+            what,
             ("seed", seed.to_string()),
         ];
         if let Some(test) = &test {
@@ -96,8 +118,8 @@ impl Rival {
     }
 }
 
-/// Scores on the labelled rows of another file.
-fn tested(args: &Args, table: &TrainingTable, model: &AnyModel, path: &Path) -> Result<Scores> {
+/// Scores on the labelled rows of another table.
+pub fn tested(args: &Args, table: &TrainingTable, model: &AnyModel, path: &Path) -> Result<Scores> {
     let texts = (!args.text.is_empty()).then(|| args.reading.embedding.open(&args.text)).transpose()?;
     let mut guesses = Guesses::default();
     let (mut x, mut y) = (Array2::zeros((0, table.encoding.dim())), Vec::new());

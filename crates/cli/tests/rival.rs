@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::Bench;
+use common::{Bench, pictures::folder};
 
 #[test]
 fn a_rival_is_scored_on_the_test_file_and_writes_predictions() {
@@ -30,6 +30,37 @@ fn a_rival_is_scored_on_the_test_file_and_writes_predictions() {
 
     let text = bench.ok("fit train.csv --label label --learner logistic-regression --test test.csv");
     assert!(text.contains("logistic regression") && text.contains("accuracy"), "{text}");
+}
+
+#[test]
+fn rivals_learn_images_too() {
+    let bench = Bench::new();
+    folder(&bench, "train", 0, 12, 40);
+    folder(&bench, "test", 100, 20, 0);
+    for learner in ["knn", "label-spreading", "diglm --steps 80", "m1m2 --steps 150"] {
+        let said = bench.ok(&format!("fit train --learner {learner} --test test --predictions p.csv --json"));
+        let said: serde_json::Value = serde_json::from_str(&said).unwrap();
+        let accuracy = said["test"]["accuracy"].as_f64().unwrap();
+        assert!(accuracy > if learner.starts_with("m1m2") { 0.5 } else { 0.9 }, "{learner}: {accuracy}");
+        assert_eq!(
+            (said["rows"].as_u64(), said["layout"]["width"].as_u64()),
+            (Some(64), Some(10)),
+            "{learner}"
+        );
+        assert!(said["columns"].is_null(), "pixels are not columns anyone would read");
+        let predictions = bench.read("p.csv");
+        assert!(predictions.starts_with("class,p_level,p_upright\n"), "{predictions}");
+        assert_eq!(predictions.lines().count(), 65, "one for each image, in their order");
+    }
+    let text = bench.ok("fit train --learner knn --test test");
+    assert!(text.contains("8 x 10 grey, padded to 8 x 12"), "{text}");
+
+    bench.fails("fit train --learner nobody --test test", 2, &["nobody", "known are", "m1m2", "diglm"]);
+    bench.fails("fit train --learner knn", 2, &["no model file", "--predictions", "--test"]);
+    bench.fails("fit train --learner knn --steps 9 --test test", 2, &["knn", "9 steps"]);
+    bench.fails("fit train --learner mlp --steps 0 --test test", 2, &["mlp", "0 steps"]);
+    bench.fails("fit train --learner knn --test test.csv", 3, &["test.csv", "no images"]);
+    bench.fails("fit train --learner knn --test nowhere", 5, &["nowhere"]);
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod container;
 mod cost;
 mod dequantise;
 mod device;
+mod diglm;
 mod em;
 mod error;
 mod fit;
@@ -42,6 +43,7 @@ pub use config::{
 };
 pub use cost::Cost;
 pub use device::DeviceName;
+pub use diglm::{Diglm, DiglmModel};
 pub use em::{Em, MixtureStep, estimate};
 pub use error::{Error, Result};
 pub use fit::{FitObserver, Fitter, FlowGmmLearner, Stage, fit};

@@ -29,6 +29,11 @@ impl<F: NdFloat> Adam<F> {
         Self { rate, decay, t: 0, m: net.zeros_like(), v: net.zeros_like() }
     }
 
+    /// Another learning rate from now on.
+    pub fn set_rate(&mut self, rate: f64) {
+        self.rate = rate;
+    }
+
     /// One step down the gradient. Each weight is on its own, so threads cannot change the result.
     pub fn step(&mut self, net: &mut Net<F>, gradient: &Net<F>) {
         self.t += 1;

@@ -7,7 +7,7 @@ use semisup::{
     SpreadKernel,
 };
 
-use crate::{LogisticRegression, Mlp, PiModel, RbfLabelSpreading, SelfTraining, Standardised, Tuned};
+use crate::{LogisticRegression, M1M2, Mlp, PiModel, RbfLabelSpreading, SelfTraining, Standardised, Tuned};
 
 /// An error of any learner.
 pub type AnyError = Box<dyn std::error::Error + Send + Sync>;
@@ -25,9 +25,14 @@ pub trait AnyLearner {
 
     /// Learns; see [`Learner::fit`].
     fn fit_any(&self, data: &SemiSupervised, seed: u64) -> Result<AnyModel, AnyError>;
+
+    /// The same learner trained for so many steps; see [`Learner::with_steps`].
+    fn stepped(&self, _steps: usize) -> Option<BoxedLearner> {
+        None
+    }
 }
 
-impl<L: Learner + Debug> AnyLearner for L
+impl<L: Learner + Debug + Send + Sync + 'static> AnyLearner for L
 where
     L::Model: Send + Sync + 'static,
     L::Error: Send + Sync + 'static,
@@ -43,6 +48,10 @@ where
     fn fit_any(&self, data: &SemiSupervised, seed: u64) -> Result<AnyModel, AnyError> {
         Ok(Box::new(self.fit(data, seed)?))
     }
+
+    fn stepped(&self, steps: usize) -> Option<BoxedLearner> {
+        self.with_steps(steps).map(|learner| Box::new(learner) as BoxedLearner)
+    }
 }
 
 /// A learner that can be shared.
@@ -57,6 +66,7 @@ pub fn names() -> &'static [&'static str] {
         "logistic-regression",
         "mlp",
         "pi-model",
+        "m1m2",
         "label-spreading-rbf",
         "label-spreading-knn",
         "label-spreading",
@@ -74,6 +84,7 @@ pub fn names() -> &'static [&'static str] {
 /// | knn-unit | the same by angle, as in the paper: rows of unit length | standardised, then each row to length 1 |
 /// | logistic-regression | C of 1, 0.1, 0.01, 10 by cross-validation | standardised |
 /// | mlp, pi-model | the paper's nets, see [`Mlp`], [`PiModel`] | standardised |
+/// | m1m2 | Kingma et al.'s, see [`M1M2`] | standardised; pixels as probabilities |
 /// | label-spreading-rbf | all pairs of at most 2000 rows, alpha 0.8, width of 16, 64, 4 by cross-validation | standardised |
 /// | label-spreading-knn | scikit-learn's graph of 10 neighbours, alpha 0.9 | standardised |
 /// | label-spreading, label-spreading-raw | graph of 10 locally scaled neighbours, alpha 0.99 | standardised, raw |
@@ -87,6 +98,7 @@ pub fn by_name(name: &str) -> Option<BoxedLearner> {
         "logistic-regression" => Box::new(tuned([1., 0.1, 0.01, 10.].map(|c| LogisticRegression { c }))),
         "mlp" => Box::new(Mlp::default()),
         "pi-model" => Box::new(PiModel::default()),
+        "m1m2" => Box::new(M1M2::default()),
         "label-spreading-rbf" => {
             let spreading = |width| RbfLabelSpreading { width, alpha: 0.8, rows: 2000 };
             Box::new(Standardised(tuned([16., 64., 4.].map(spreading))))

@@ -6,6 +6,7 @@
 //! | [`LogisticRegression`] | the paper | no |
 //! | [`Mlp`]: three hidden layers, dropout | the paper | no |
 //! | [`PiModel`] | Laine and Aila 2017, the paper | yes |
+//! | [`M1M2`]: variational auto-encoders | Kingma et al. 2014, the paper | yes |
 //! | [`RbfLabelSpreading`], [`semisup::LabelSpreading`] | Zhou et al. 2004, the paper | yes |
 //! | [`SelfTraining`] | Yarowsky 1995, scikit-learn | yes |
 //! | [`semisup::NearestNeighbours`] | the paper | no |
@@ -29,6 +30,7 @@ mod any;
 mod error;
 mod linear;
 mod loss;
+mod m1m2;
 mod mlp;
 mod net;
 mod pi;
@@ -39,6 +41,7 @@ mod wrap;
 pub use any::{AnyError, AnyLearner, AnyModel, BoxedLearner, by_name, names};
 pub use error::Error;
 pub use linear::{LinearModel, LogisticRegression, SelfTraining};
+pub use m1m2::{M1M2, M1M2Model, VaeStage};
 pub use mlp::{Mlp, NetModel};
 pub use pi::PiModel;
 pub use rbf::RbfLabelSpreading;

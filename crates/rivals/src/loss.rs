@@ -44,7 +44,7 @@ pub(crate) fn consistency<F: NdFloat>(
     (weight * loss, [through(&first, 1.), through(&second, -1.)])
 }
 
-fn softmax<F: NdFloat>(logits: ArrayView2<F>) -> Array2<F> {
+pub(crate) fn softmax<F: NdFloat>(logits: ArrayView2<F>) -> Array2<F> {
     let mut p = logits.to_owned();
     for mut row in p.rows_mut() {
         let largest = row.fold(F::neg_infinity(), |largest, &l| largest.max(l));

@@ -66,6 +66,10 @@ impl Learner for Mlp {
         self.check()?;
         NetModel::fit(data, |rows| train(self, None, rows, data.n_classes(), seed))
     }
+
+    fn with_steps(&self, steps: usize) -> Option<Self> {
+        Some(Self { steps, ..self.clone() })
+    }
 }
 
 /// A trained net, with the scale of its inputs.

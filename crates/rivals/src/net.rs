@@ -1,4 +1,4 @@
-//! A fully connected net with ReLU and dropout, and its derivative written out by hand.
+//! A fully connected net, with ReLU and dropout or with softplus, and its derivative written out by hand.
 //!
 //! With h_0 = x `[n, dim]`, weights W_i `[in, out]`, b_i `[out]` and dropout of probability p after each hidden
 //! layer:
@@ -8,7 +8,8 @@
 //! dL/dW_i = h_{i-1}^T dL/da_i      dL/dh_{i-1} = dL/da_i W_i^T      dL/da_i = dL/dh_i / (1 - p) where h_i > 0
 //! ```
 //!
-//! h_i > 0 says both that the unit was active and that it was kept, so no mask is stored. Nets train in f32; the
+//! h_i > 0 says both that the unit was active and that it was kept, so no mask is stored. Softplus units,
+//! h_i = log(1 + e^{a_i}), have dh_i/da_i = 1 - e^{-h_i}: they too need nothing but h_i. Nets train in f32; the
 //! number is a parameter so that tests can compare with finite differences in f64.
 
 use ndarray::{Array1, Array2, ArrayView2, Axis, NdFloat, Zip};
@@ -38,8 +39,17 @@ pub(crate) struct Dropout {
 /// What a pass forward leaves for the pass back.
 pub(crate) struct Trace<F> {
     inputs: Vec<Array2<F>>, // h_{i-1} of each layer, [n, in]
-    scale: F,               // 1 / (1 - p)
-    pub logits: Array2<F>,  // [n, n_classes]
+    units: Units<F>,
+    pub logits: Array2<F>, // [n, out]
+}
+
+/// The hidden units of a pass.
+enum Units<F> {
+    /// With 1 / (1 - p).
+    Relu {
+        scale: F,
+    },
+    Softplus,
 }
 
 impl Dropout {
@@ -81,6 +91,16 @@ impl<F: NdFloat> Net<F> {
         Self { layers: sizes.windows(2).enumerate().map(layer).collect() }
     }
 
+    /// Columns of the input.
+    pub fn inputs(&self) -> usize {
+        self.layers[0].w.nrows()
+    }
+
+    /// Columns of the output.
+    pub fn outputs(&self) -> usize {
+        self.layers[self.layers.len() - 1].b.len()
+    }
+
     /// The same shape, all 0.
     pub fn zeros_like(&self) -> Self {
         let zero =
@@ -105,24 +125,65 @@ impl<F: NdFloat> Net<F> {
             inputs.push(h);
         }
         let logits = self.layers[self.layers.len() - 1].apply(inputs[inputs.len() - 1].view());
-        Trace { inputs, scale: dropout.scale(), logits }
+        Trace { inputs, units: Units::Relu { scale: dropout.scale() }, logits }
     }
 
-    /// The gradient by all weights, from that by the logits, `[n, n_classes]`.
+    /// The same with softplus units.
+    pub fn forward_softplus(&self, x: Array2<F>) -> Trace<F> {
+        let mut inputs = vec![x];
+        for layer in &self.layers[..self.layers.len() - 1] {
+            let mut h = layer.apply(inputs[inputs.len() - 1].view());
+            h.mapv_inplace(softplus);
+            inputs.push(h);
+        }
+        let logits = self.layers[self.layers.len() - 1].apply(inputs[inputs.len() - 1].view());
+        Trace { inputs, units: Units::Softplus, logits }
+    }
+
+    /// The gradient by all weights, from that by the logits, `[n, out]`.
     pub fn backward(&self, trace: &Trace<F>, d_logits: Array2<F>) -> Self {
+        self.gradient(trace, d_logits).0
+    }
+
+    /// The gradient by all weights, and that by the net's input, `[n, in]`.
+    pub fn backward_through(&self, trace: &Trace<F>, d_logits: Array2<F>) -> (Self, Array2<F>) {
+        let (net, d) = self.gradient(trace, d_logits);
+        let d_input = d.dot(&self.layers[0].w.t());
+        (net, d_input)
+    }
+
+    /// The gradient by all weights, and that by what the first layer gives.
+    fn gradient(&self, trace: &Trace<F>, d_logits: Array2<F>) -> (Self, Array2<F>) {
         let mut d = d_logits; // dL/da of the layer at hand
         let mut layers = Vec::with_capacity(self.layers.len());
         for (i, (layer, h)) in self.layers.iter().zip(&trace.inputs).enumerate().rev() {
             layers.push(Layer { w: h.t().dot(&d), b: d.sum_axis(Axis(0)) });
             if i > 0 {
                 d = d.dot(&layer.w.t());
-                Zip::from(&mut d).and(h).for_each(|d, &h| {
-                    *d = if h > F::zero() { *d * trace.scale } else { F::zero() };
-                });
+                trace.units.backward(&mut d, h);
             }
         }
         layers.reverse();
-        Self { layers }
+        (Self { layers }, d)
+    }
+}
+
+impl<F> Trace<F> {
+    /// The net's input, `[n, in]`.
+    pub fn input(&self) -> ArrayView2<'_, F> {
+        self.inputs[0].view()
+    }
+}
+
+impl<F: NdFloat> Units<F> {
+    /// From dL/dh to dL/da, in place.
+    fn backward(&self, d: &mut Array2<F>, h: &Array2<F>) {
+        match *self {
+            Units::Relu { scale } => Zip::from(d).and(h).for_each(|d, &h| {
+                *d = if h > F::zero() { *d * scale } else { F::zero() };
+            }),
+            Units::Softplus => Zip::from(d).and(h).for_each(|d, &h| *d *= F::one() - (-h).exp()),
+        }
     }
 }
 
@@ -130,6 +191,11 @@ impl<F: NdFloat> Layer<F> {
     fn apply(&self, h: ArrayView2<F>) -> Array2<F> {
         h.dot(&self.w) + &self.b
     }
+}
+
+/// log(1 + e^a), where e^a may be too large for a number.
+pub(crate) fn softplus<F: NdFloat>(a: F) -> F {
+    a.max(F::zero()) + (-a.abs()).exp().ln_1p()
 }
 
 /// A constant in the net's own precision.

@@ -57,4 +57,8 @@ impl Learner for PiModel {
         let consistency = Consistency { weight, ramp_up, noise, batch };
         NetModel::fit(data, |rows| train(&self.net, Some(&consistency), rows, data.n_classes(), seed))
     }
+
+    fn with_steps(&self, steps: usize) -> Option<Self> {
+        Some(Self { net: Mlp { steps, ..self.net.clone() }, ..self.clone() })
+    }
 }

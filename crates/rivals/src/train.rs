@@ -16,7 +16,7 @@ use crate::net::{Dropout, Net, number};
 use crate::{Error, Mlp, Result};
 
 /// Rows in one piece of parallel work.
-const PIECE: usize = 128;
+pub(crate) const PIECE: usize = 128;
 
 /// Standardised rows, those with a label apart from those without.
 pub(crate) struct Rows<F> {
@@ -167,18 +167,18 @@ fn with_noise<F: NdFloat>(mut x: Array2<F>, noise: f64, rng: &mut Rng) -> Array2
 }
 
 /// Rows dealt in random order, each once before any comes again.
-struct Deck {
+pub(crate) struct Deck {
     order: Vec<usize>,
     dealt: usize,
 }
 
 impl Deck {
-    fn new(n: usize) -> Self {
+    pub(crate) fn new(n: usize) -> Self {
         Self { order: (0..n).collect(), dealt: n }
     }
 
     /// `batch` rows, or all there are. Too few that are left wait for the next round.
-    fn deal(&mut self, batch: usize, rng: &mut Rng) -> &[usize] {
+    pub(crate) fn deal(&mut self, batch: usize, rng: &mut Rng) -> &[usize] {
         if self.order.len() <= batch {
             return &self.order;
         }

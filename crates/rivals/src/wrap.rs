@@ -34,6 +34,10 @@ where
         let scaled = SemiSupervised::new(preprocess.apply(data.x()), y, classes, columns)?;
         Ok(StandardisedModel { preprocess, model: self.0.fit(&scaled, seed)? })
     }
+
+    fn with_steps(&self, steps: usize) -> Option<Self> {
+        Some(Self(self.0.with_steps(steps)?))
+    }
 }
 
 impl<M: Classifier> Classifier for StandardisedModel<M> {
@@ -96,7 +100,7 @@ fn hide(data: &SemiSupervised, rows: &[usize]) -> semisup::Result<SemiSupervised
     rows.iter().for_each(|&row| y[row] = None);
     let hidden =
         SemiSupervised::new(data.x().to_owned(), y, data.classes().to_vec(), data.columns().to_vec())?;
-    Ok(hidden.with_steps(data.steps().to_vec()))
+    Ok(hidden.with_steps(data.steps().to_vec()).with_layout(data.layout().copied()))
 }
 
 impl<L: Learner> Learner for Tuned<L>
@@ -142,6 +146,10 @@ impl<L: Learner> Learner for Ensemble<L> {
         let mut seeds = rng(seed);
         let members = (0..self.members.get()).map(|_| self.member.fit(data, seeds.random()));
         Ok(EnsembleModel { members: members.collect::<Result<_, _>>()? })
+    }
+
+    fn with_steps(&self, steps: usize) -> Option<Self> {
+        Some(Self { member: self.member.with_steps(steps)?, members: self.members })
     }
 }
 

@@ -2,10 +2,17 @@
 
 use std::num::NonZeroUsize;
 
-use flowgmm_rivals::{Ensemble, LogisticRegression, Mlp, PiModel, SelfTraining, Tuned, by_name, names};
+use flowgmm_rivals::{
+    Ensemble, LogisticRegression, M1M2, Mlp, PiModel, SelfTraining, Tuned, VaeStage, by_name, names,
+};
 use ndarray::{Array2, Axis, array, concatenate};
 use semisup::metrics::accuracy;
-use semisup::{Classifier, Learner, NearestNeighbours, RowLength, SemiSupervised, Toy};
+use semisup::{
+    Classifier, Labelled, Layout, Learner, NearestNeighbours, RowLength, SemiSupervised, Toy, digits_problem,
+};
+
+/// Names of nets too large for a test; small ones are tried instead.
+const NETS: [&str; 3] = ["mlp", "pi-model", "m1m2"];
 
 /// A net small enough for tests.
 fn small() -> Mlp {
@@ -14,6 +21,11 @@ fn small() -> Mlp {
 
 fn small_pi() -> PiModel {
     PiModel { net: small(), noise: 0.1, ..PiModel::default() }
+}
+
+fn small_vae() -> M1M2 {
+    let m1 = VaeStage { hidden: vec![64], latent: 8, steps: 400, batch: 100, learning_rate: 3e-3 };
+    M1M2 { m2: m1.clone(), m1, labelled_batch: 50, alpha: 1. }
 }
 
 /// Mean test accuracy on moons, ten labels, over seeds.
@@ -29,19 +41,23 @@ fn on_moons(learner: &impl Learner) -> f64 {
 
 #[test]
 fn nets_learn_moons_from_ten_labels() {
-    let (mlp, pi) = (on_moons(&small()), on_moons(&small_pi()));
-    println!("moons, mean of five draws: mlp {mlp:.3}, pi {pi:.3}");
+    let (mlp, pi, vae) = (on_moons(&small()), on_moons(&small_pi()), on_moons(&small_vae()));
+    println!("moons, mean of five draws: mlp {mlp:.3}, pi {pi:.3}, vae {vae:.3}");
     assert!(mlp > 0.8, "{mlp}");
     assert!(pi > 0.84, "{pi}");
+    assert!(vae > 0.8, "{vae}");
 }
 
 #[test]
 fn every_name_gives_a_learner_that_beats_chance() {
     let problem = Toy::Moons.problem(4);
-    let nets = [format!("{:?}", Mlp::default()), format!("{:?}", PiModel::default())];
-    assert_eq!(["mlp", "pi-model"].map(|name| by_name(name).unwrap().settings()), nets);
-    // The nets of the paper are too large for a test; small ones are tried above.
-    for name in names().iter().filter(|name| !["mlp", "pi-model"].contains(name)) {
+    let nets = [
+        format!("{:?}", Mlp::default()),
+        format!("{:?}", PiModel::default()),
+        format!("{:?}", M1M2::default()),
+    ];
+    assert_eq!(NETS.map(|name| by_name(name).unwrap().settings()), nets);
+    for name in names().iter().filter(|name| !NETS.contains(name)) {
         let learner = by_name(name).unwrap_or_else(|| panic!("{name} is listed"));
         let model = learner.fit_any(&problem.train, 1).unwrap_or_else(|error| panic!("{name}: {error}"));
         let log_probs = model.log_probs(problem.test.x());
@@ -66,6 +82,37 @@ fn the_same_bits_on_any_number_of_threads() {
     let one = with(1, 7);
     assert_eq!(one, with(4, 7));
     assert_ne!(one, with(1, 8), "the seed matters");
+    let vae = small_vae().with_steps(10).unwrap();
+    let vae = M1M2 { m2: VaeStage { batch: 300, ..vae.m2.clone() }, ..vae };
+    let with = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+        pool.install(|| vae.fit(&problem.train, 7).expect("it trains").log_probs(problem.test.x()))
+    };
+    assert_eq!(with(1), with(4));
+}
+
+/// Digits of 8 x 8 pixels as images: their values 0 to 16 spread over 0 to 255.
+fn pixels(data: &SemiSupervised, test: &Labelled) -> (SemiSupervised, Array2<f64>) {
+    let scaled = |x: ndarray::ArrayView2<f64>| x.mapv(|v| (v * 255. / 16.).round());
+    let (classes, layout) = (data.classes().to_vec(), Layout::new(1, 8, 8).unwrap());
+    let images = SemiSupervised::new(scaled(data.x()), data.y().to_vec(), classes, layout.names()).unwrap();
+    (images.with_layout(layout), scaled(test.x()))
+}
+
+/// Ten classes, ten labels of each: as a table with Gaussians, and as images, whose pixels count as probabilities.
+#[test]
+fn variational_auto_encoders_learn_digits_as_table_and_as_images() {
+    let problem = digits_problem(10, 1);
+    let (train, test) = pixels(&problem.train, &problem.test);
+    let stage = VaeStage { hidden: vec![200], latent: 20, steps: 600, batch: 100, learning_rate: 2e-3 };
+    let vae = M1M2 { m1: stage.clone(), m2: stage, labelled_batch: 50, alpha: 1. };
+    let found = |train: &SemiSupervised, test: ndarray::ArrayView2<f64>| {
+        accuracy(&vae.fit(train, 1).unwrap().predict(test), problem.test.y())
+    };
+    let (table, images) = (found(&problem.train, problem.test.x()), found(&train, test.view()));
+    println!("digits, 10 labels of each: {table:.3} as a table, {images:.3} as images");
+    assert!(table > 0.86, "{table}");
+    assert!(images > 0.76, "{images}");
 }
 
 /// Two clusters; one row of each class is labelled, and a column is constant.
@@ -91,14 +138,16 @@ fn one_label_of_each_class_a_constant_column_and_no_unlabelled_rows_are_enough()
             assert!(log_probs.iter().all(|value| !value.is_nan()), "{name}, {n} rows");
             // With two rows both are neighbours of every row and have equal votes. From one label of each class,
             // self-training is certain of a few rows of one class only and drifts to it.
-            if [("label-spreading-knn", 2), ("self-training", 60)].contains(&(name, n)) {
+            // Two rows are too few for an auto-encoder to find features.
+            if [("label-spreading-knn", 2), ("self-training", 60), ("vae", 2)].contains(&(name, n)) {
                 return;
             }
             assert_eq!(model.predict(tests.x()), truth, "{name}, {n} rows");
         };
         check("mlp", &Mlp { steps: 60, ..small() }.fit(&data, 1).unwrap());
         check("pi", &PiModel { net: Mlp { steps: 60, ..small() }, ..small_pi() }.fit(&data, 1).unwrap());
-        for name in names().iter().filter(|name| !["mlp", "pi-model"].contains(name)) {
+        check("vae", &small_vae().fit(&data, 1).unwrap());
+        for name in names().iter().filter(|name| !NETS.contains(name)) {
             check(name, by_name(name).unwrap().fit_any(&data, 1).unwrap().as_ref());
         }
     }
@@ -117,6 +166,10 @@ fn settings_out_of_range_are_named() {
     assert!(
         message(SelfTraining { c: 1., threshold: f64::NAN }.fit(&data, 1).unwrap_err()).contains("threshold")
     );
+    assert!(message(M1M2 { alpha: 0., ..small_vae() }.fit(&data, 1).unwrap_err()).contains("alpha"));
+    let mut wild = small_vae();
+    wild.m2.learning_rate = 1e30;
+    assert!(message(wild.fit(&data, 1).unwrap_err()).contains("lower the learning rate, now 1000"));
     let wild = Mlp { learning_rate: 1e30, dropout: 0., ..small() };
     assert!(message(wild.fit(&data, 1).unwrap_err()).contains("lower the learning rate, now 1000"));
 }

@@ -2,11 +2,12 @@
 //!
 //! x is `[n, dim]`, finite; y holds for each row `Some(k)`, k < n_classes, or `None` where nobody labelled
 //! it. A value of these types that exists is valid, so learners check nothing. Columns whose values lie on a grid may
-//! say so by their step: such values are discrete, and a density on them has no bound unless they are spread.
+//! say so by their step: such values are discrete, and a density on them has no bound unless they are spread. Rows that are
+//! images say so by their layout.
 
 use ndarray::{Array2, ArrayView2, Axis};
 
-use crate::{Error, Result};
+use crate::{Error, Layout, Result};
 
 /// Rows of which some carry a label: n = n_l + n_u, at least two classes, each with at least one label.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +17,7 @@ pub struct SemiSupervised {
     classes: Vec<String>,
     columns: Vec<String>,    // [dim]
     steps: Vec<Option<f64>>, // [dim]
+    layout: Option<Layout>,
 }
 
 impl SemiSupervised {
@@ -29,7 +31,7 @@ impl SemiSupervised {
         check_rows(x.view(), y.len(), &columns)?;
         check_labels(y.iter().enumerate().filter_map(|(row, y)| y.map(|y| (row, y))), classes.len())?;
         let steps = vec![None; columns.len()];
-        let data = Self { x, y, classes, columns, steps };
+        let data = Self { x, y, classes, columns, steps, layout: None };
         let counts = data.class_counts();
         if counts.iter().all(|&count| count == 0) {
             return Err(Error::NoLabels { name: "the data".into() });
@@ -55,6 +57,21 @@ impl SemiSupervised {
     /// The step in which the values of each column come, `[dim]`; nothing for continuous columns.
     pub fn steps(&self) -> &[Option<f64>] {
         &self.steps
+    }
+
+    /// The same rows, which are images in this layout: pixel values 0 to 255.
+    ///
+    /// # Panics
+    /// Unless the layout has as many numbers as there are columns.
+    pub fn with_layout(mut self, layout: impl Into<Option<Layout>>) -> Self {
+        self.layout = layout.into();
+        assert!(self.layout.is_none_or(|layout| layout.dim() == self.dim()), "rows of this layout");
+        self
+    }
+
+    /// How rows are images, if they are.
+    pub fn layout(&self) -> Option<&Layout> {
+        self.layout.as_ref()
     }
 
     /// The features, `[n, dim]`.
@@ -120,7 +137,7 @@ impl SemiSupervised {
         let y = rows.iter().map(|&row| self.y[row]).collect();
         let selected =
             Self::new(self.x.select(Axis(0), rows), y, self.classes.clone(), self.columns.clone())?;
-        Ok(selected.with_steps(self.steps.clone()))
+        Ok(selected.with_steps(self.steps.clone()).with_layout(self.layout))
     }
 }
 
@@ -132,6 +149,7 @@ pub struct Labelled {
     classes: Vec<String>,
     columns: Vec<String>,    // [dim]
     steps: Vec<Option<f64>>, // [dim]
+    layout: Option<Layout>,
 }
 
 impl Labelled {
@@ -140,7 +158,7 @@ impl Labelled {
         check_rows(x.view(), y.len(), &columns)?;
         check_labels(y.iter().copied().enumerate(), classes.len())?;
         let steps = vec![None; columns.len()];
-        Ok(Self { x, y, classes, columns, steps })
+        Ok(Self { x, y, classes, columns, steps, layout: None })
     }
 
     /// The same rows, of which the values of column j come in steps of `steps[j]`, if that is something.
@@ -155,6 +173,21 @@ impl Labelled {
     /// The step in which the values of each column come, `[dim]`; nothing for continuous columns.
     pub fn steps(&self) -> &[Option<f64>] {
         &self.steps
+    }
+
+    /// The same rows, which are images in this layout: pixel values 0 to 255.
+    ///
+    /// # Panics
+    /// Unless the layout has as many numbers as there are columns.
+    pub fn with_layout(mut self, layout: impl Into<Option<Layout>>) -> Self {
+        self.layout = layout.into();
+        assert!(self.layout.is_none_or(|layout| layout.dim() == self.dim()), "rows of this layout");
+        self
+    }
+
+    /// How rows are images, if they are.
+    pub fn layout(&self) -> Option<&Layout> {
+        self.layout.as_ref()
     }
 
     /// The features, `[n, dim]`.
@@ -208,6 +241,7 @@ impl Labelled {
             classes: self.classes.clone(),
             columns: self.columns.clone(),
             steps: self.steps.clone(),
+            layout: self.layout,
         }
     }
 
@@ -221,7 +255,7 @@ impl Labelled {
             y[row] = Some(self.y[row]);
         }
         let data = SemiSupervised::new(self.x.clone(), y, self.classes.clone(), self.columns.clone())?;
-        Ok(data.with_steps(self.steps.clone()))
+        Ok(data.with_steps(self.steps.clone()).with_layout(self.layout))
     }
 }
 
@@ -323,5 +357,17 @@ mod tests {
         let full = full.with_steps(steps.clone());
         assert_eq!(full.select(&[2, 0]).steps(), steps);
         assert_eq!(full.reveal(&[3, 1]).unwrap().labelled_only().steps(), steps);
+    }
+
+    #[test]
+    fn what_is_taken_of_images_is_images() {
+        let layout = Layout::new(1, 4, 4).unwrap();
+        let x = Array2::from_shape_fn((3, 16), |(row, at)| (row * 16 + at) as f64);
+        let full = Labelled::new(x, vec![0, 1, 1], names(&["p", "q"]), layout.names()).unwrap();
+        assert_eq!(full.layout(), None);
+        let full = full.with_layout(layout);
+        assert_eq!(full.select(&[2, 0]).layout(), Some(&layout));
+        let data = full.reveal(&[0, 1]).unwrap();
+        assert_eq!((data.layout(), data.labelled_only().layout()), (Some(&layout), Some(&layout)));
     }
 }

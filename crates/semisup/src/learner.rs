@@ -34,4 +34,12 @@ pub trait Learner {
 
     /// Learns from the labelled and unlabelled rows. The same data and seed give the same model.
     fn fit(&self, data: &SemiSupervised, seed: u64) -> Result<Self::Model, Self::Error>;
+
+    /// The same method trained for so many steps, if it is one that is trained in steps.
+    fn with_steps(&self, _steps: usize) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
 }

@@ -13,7 +13,7 @@ use semisup::{
     ndarray::{Array2, Axis},
 };
 
-use super::{bits, describe, outcome::Outcome, places, recognise, say};
+use super::{Images, Sought, bits, describe, outcome::Outcome, places, recognise, say};
 use crate::{
     configure_threads,
     data::failure,
@@ -22,6 +22,7 @@ use crate::{
     fit::{Args, Preset, check_finite, gather, train},
     interrupt, output,
     progress::{Display, FitProgress, write_line},
+    rival::Rival,
     settings::Settings,
 };
 
@@ -71,7 +72,6 @@ impl ImageArgs {
 /// Refuses what makes sense for tables only.
 fn refuse_table_arguments(args: &Args) -> Result<()> {
     let given = [
-        ("--learner", args.learner.is_some()),
         ("--report", args.report.is_some()),
         ("--print-schema", args.print_schema),
         ("--text", !args.text.is_empty()),
@@ -92,9 +92,13 @@ fn refuse_table_arguments(args: &Args) -> Result<()> {
 /// Runs the command.
 pub fn run(args: &Args, source: ImageSource, matches: &ArgMatches) -> Result<()> {
     refuse_table_arguments(args)?;
+    let rival = Rival::asked_for(args)?;
     configure_threads(args.threads.among(args.config.as_deref()))?;
     interrupt::listen()?;
     let Training { data, layout, why } = Training::read(args, source)?;
+    if let Some(rival) = rival {
+        return compare(&rival, args, &data.with_layout(layout), &layout);
+    }
     let recipe = recipe(args, &data, &layout, why)?;
     let settings = gather(args, &recipe, matches)?;
     let Some(path) = args.model.as_ref().filter(|_| !args.print_config) else {
@@ -121,6 +125,20 @@ pub fn run(args: &Args, source: ImageSource, matches: &ArgMatches) -> Result<()>
     let outcome =
         Outcome { model: &model, data: &data, settings: &settings, cost, path, bits, test, seconds };
     if args.json { output::print_json(&outcome.to_json()) } else { output::print(&outcome.to_text(&layout)) }
+}
+
+/// Another learner in FlowGMM's place.
+fn compare(rival: &Rival, args: &Args, data: &SemiSupervised, layout: &Layout) -> Result<()> {
+    if let Some(test) = &args.test {
+        check_ahead(args, test, data.classes())?;
+    }
+    rival.run(args, data, ("images", describe(layout)), |model, test| {
+        let sought = Sought { labels: args.images.test_labels.as_deref(), suffix: args.reading.suffix() };
+        let source = recognise(test, sought.suffix)?.expect("checked ahead");
+        let rows =
+            Images::open(test, source, *layout, &sought)?.labelled_as(data.classes(), |_, _| Ok(()))?;
+        Ok(Scores::from_log_probs(&model.log_probs(rows.x.view()), &rows.y))
+    })
 }
 
 /// The images to learn from.

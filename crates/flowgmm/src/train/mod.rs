@@ -18,7 +18,7 @@ use burn::tensor::Tensor;
 use semisup::Rng;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use batches::{Purpose, stream};
+pub(crate) use batches::{Batches, Noise, Purpose, stream};
 pub use batches::{Rows, TrainingRows};
 pub use history::{EpochRecord, History};
 pub use optim::{Adam, AdamConfig, Average, Decay};
@@ -33,7 +33,7 @@ use crate::{
     objective::{Batch, Objective, Term, Unlabelled, total},
     tensor::to_scalar,
 };
-use batches::{Batches, Noise, jitter};
+use batches::jitter;
 
 /// How a run trains.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
