@@ -161,7 +161,7 @@ pub fn classwise_ece(probs: ArrayView2<f64>, y: &[usize], bins: usize) -> f64 {
 /// temperature touches, the logarithms of class priors.
 pub fn at_temperature(logits: ArrayView2<f64>, bias: &[f64], t: f64) -> Array2<f64> {
     assert_eq!(logits.ncols(), bias.len(), "one bias per class");
-    super::log_softmax((&logits / t + &ArrayView1::from(bias)).view())
+    super::log_softmax((&logits / t + ArrayView1::from(bias)).view())
 }
 
 #[cfg(test)]

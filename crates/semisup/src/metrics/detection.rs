@@ -46,6 +46,7 @@ impl Detection {
             }
         }
         found.auroc /= n * m;
+        found.aupr = found.aupr.min(1.); // rounding of the sum
         found
     }
 }
