@@ -63,7 +63,10 @@ fn shown(summary: &Summary, row: &Row, place: usize, entry: &Entry) -> String {
     let Some(accuracy) = entry.accuracy else {
         return if entry.failed > 0 { "failed".into() } else { "–".into() };
     };
-    let number = format!("{:.1} ± {:.1}", 100. * accuracy.mean, 100. * accuracy.sd);
+    let number = match summary.draws {
+        1 => format!("{:.1}", 100. * accuracy.mean), // one draw has no spread
+        _ => format!("{:.1} ± {:.1}", 100. * accuracy.mean, 100. * accuracy.sd),
+    };
     let number = if row.best == Some(place) { format!("**{number}**") } else { number };
     let close = if row.is_close(entry) { "†" } else { "" };
     let partial = if accuracy.n < summary.draws {
@@ -77,6 +80,10 @@ fn shown(summary: &Summary, row: &Row, place: usize, entry: &Entry) -> String {
 /// What the numbers, bold type and daggers of [`accuracy_table`] mean.
 pub fn explanation(summary: &Summary) -> String {
     let draws = summary.draws;
+    if draws == 1 {
+        return "Test accuracy in percent, of one draw; in brackets, labels of each class, or the split. Bold: the best."
+            .into();
+    }
     let least = p_text(least_p_flip(draws));
     format!(
         "Test accuracy in percent, mean ± standard deviation (n − 1) over {draws} draws; in brackets, labels of each class. \

@@ -118,3 +118,12 @@ fn cells_as_csv_are_quoted_where_they_must_be() {
         text.contains(",d,2,,,,,,,1.5000,0.5000,,20,100,50,2,2026-11-16T00:00:00Z,v,\"out of\nmemory\",")
     );
 }
+
+#[test]
+fn one_draw_has_no_spread() {
+    let mut one = plan("");
+    one.draws.count = 1;
+    let table = accuracy_table(&Summary::new(&one, &records(&one)));
+    assert!(table.contains("| a | 90.0 |") && table.contains("| d | **99.0** |"), "{table}");
+    assert!(table.contains("of one draw") && !table.contains('±'), "{table}");
+}
