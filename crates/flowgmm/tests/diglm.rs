@@ -21,7 +21,7 @@ fn it_learns_moons_and_repeats_itself() {
 /// Images of 8 x 8 pixels: a bright half, left or right, with noise that is a function of the place.
 fn halves(n: usize, first: usize) -> (Array2<f64>, Vec<usize>) {
     let pixel = |(row, at): (usize, usize)| {
-        let noise = ((first + row) * 64 + at) as u64 * 0x9e37_79b9_7f4a_7c15 >> 40;
+        let noise = (((first + row) * 64 + at) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
         let bright = usize::from(at % 8 >= 4) == (first + row) % 2;
         (noise % 100) as f64 + if bright { 100.0 } else { 0.0 }
     };
