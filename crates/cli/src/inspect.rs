@@ -106,6 +106,7 @@ fn card(model: &Model, certificates: &Certificates) -> Value {
         "images": model.layout(),
         "likelihood": likelihood(model),
         "temperature": model.temperature(),
+        "class_shares": model.class_shares(),
         "decisions": model.decisions(),
         "preprocessing": model.preprocess().describe(),
         "likelihood_is_projected": model.likelihood_is_projected(),
@@ -150,6 +151,7 @@ fn describe(model: &Model, certificates: &Certificates) -> String {
     ];
     facts.push(("log p", likelihood(model)));
     facts.push(("temperature", model.temperature().to_string()));
+    facts.push(("class shares", text::shares(model)));
     let mut certified = vec![("new samples", text::certificate(&certificates.samples))];
     if let Some(certificate) = &certificates.training {
         certified.insert(0, ("training rows", text::certificate(certificate)));

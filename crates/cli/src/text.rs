@@ -1,6 +1,7 @@
 //! Plain text for people: aligned columns and short numbers.
 
-use flowgmm::Certificate;
+use flowgmm::{Certificate, Model};
+use semisup::Classifier;
 
 /// Rows of cells as lines, the first column to the left, the others to the right.
 pub fn columns(rows: &[Vec<String>]) -> String {
@@ -44,6 +45,12 @@ pub fn facts(facts: &[(&str, String)]) -> String {
 /// `0.9914` as `99.1 %`.
 pub fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
+}
+
+/// How common a model takes its classes to be, in one line.
+pub fn shares(model: &Model) -> String {
+    let shares = model.classes().iter().zip(model.class_shares());
+    list(&shares.map(|(class, share)| format!("{class} {}", percent(share))).collect::<Vec<_>>())
 }
 
 /// What a certificate says, in one line.

@@ -50,13 +50,18 @@ fn a_table_becomes_a_model_that_predicts_evaluates_samples_and_explains_itself()
         ["class", "p_0", "p_1", "log_p_0", "log_p_1", "log_p", "boundary", "typicality"]
     );
     assert_eq!(predicted.len(), truth.len());
+    let shares = json(&bench.ok("inspect m.flow --json"))["class_shares"].clone();
+    let share = |k: usize| shares[k].as_f64().unwrap();
+    assert!(
+        (share(0) + share(1) - 1.0).abs() < 1e-6 && (share(0) - 0.5).abs() < 0.05,
+        "moons are even: {shares}"
+    );
     let mut right = 0;
     for (row, truth) in predicted[1..].iter().zip(&truth[1..]) {
         let number = |i: usize| row[i].parse::<f64>().unwrap();
         assert!((number(1) + number(2) - 1.0).abs() < 1e-9, "{row:?}");
         assert_eq!(row[0], if number(1) >= number(2) { "0" } else { "1" });
-        // log p(x) is the mean of log p(x | k) over equal priors, in log space
-        let joint = (number(3).exp() + number(4).exp()) / 2.0;
+        let joint = share(0) * number(3).exp() + share(1) * number(4).exp();
         assert!((joint.ln() - number(5)).abs() < 1e-4, "{row:?}");
         assert!(number(6) >= 0.0 && (0.0..=1.0).contains(&number(7)), "{row:?}");
         right += usize::from(row[0] == truth[2]);

@@ -201,6 +201,11 @@ impl Model {
         self.temperature
     }
 
+    /// pi_k: how common the model takes each class to be.
+    pub fn class_shares(&self) -> Vec<f64> {
+        self.gmm.mixture().values().log_prior.into_iter().map(f64::exp).collect()
+    }
+
     /// The same model at another temperature, above 0.
     pub fn at_temperature(mut self, temperature: f64) -> Self {
         assert!(temperature.is_finite() && temperature > 0.0, "a temperature is positive");
