@@ -92,7 +92,7 @@ impl Outcome<'_> {
         let decisions = self.subject.model.decisions();
         facts.extend(decisions.iter().map(|d| (d.what.as_str(), format!("{} ({})", d.choice, d.why))));
         facts.push(("temperature", format!("{:.3}", self.subject.model.temperature())));
-        facts.push(("class shares", text::shares(&self.subject.model)));
+        facts.push(("class shares", text::shares(self.subject.model)));
         facts.push(("labelled accuracy", text::percent(self.labelled_accuracy())));
         if let Some(certificate) = &provenance.certificate {
             facts.push(("round trip", text::certificate(certificate)));
