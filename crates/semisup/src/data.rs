@@ -9,42 +9,24 @@ use ndarray::{Array2, ArrayView2, Axis};
 
 use crate::{Error, Layout, Result};
 
-/// Rows of which some carry a label: n = n_l + n_u, at least two classes, each with at least one label.
+/// Rows with what is known of them; `Y` is what each row has for a label.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SemiSupervised {
-    x: Array2<f64>,        // [n, dim]
-    y: Vec<Option<usize>>, // [n]
+pub struct Examples<Y> {
+    x: Array2<f64>, // [n, dim]
+    y: Vec<Y>,      // [n]
     classes: Vec<String>,
     columns: Vec<String>,    // [dim]
     steps: Vec<Option<f64>>, // [dim]
     layout: Option<Layout>,
 }
 
-impl SemiSupervised {
-    /// Checks lengths, finiteness, the range of labels, and that every class of at least two has a label.
-    pub fn new(
-        x: Array2<f64>,
-        y: Vec<Option<usize>>,
-        classes: Vec<String>,
-        columns: Vec<String>,
-    ) -> Result<Self> {
-        check_rows(x.view(), y.len(), &columns)?;
-        check_labels(y.iter().enumerate().filter_map(|(row, y)| y.map(|y| (row, y))), classes.len())?;
-        let steps = vec![None; columns.len()];
-        let data = Self { x, y, classes, columns, steps, layout: None };
-        let counts = data.class_counts();
-        if counts.iter().all(|&count| count == 0) {
-            return Err(Error::NoLabels { name: "the data".into() });
-        }
-        if data.classes.len() < 2 {
-            return Err(Error::OneClass { name: "the data".into(), class: data.classes[0].clone() });
-        }
-        match counts.iter().position(|&count| count == 0) {
-            Some(k) => Err(Error::EmptyClass { class: data.classes[k].clone() }),
-            None => Ok(data),
-        }
-    }
+/// Rows of which some carry a label: n = n_l + n_u, at least two classes, each with at least one label.
+pub type SemiSupervised = Examples<Option<usize>>;
 
+/// Rows that all carry a label: test data, or training data before labels are hidden. A class may be absent.
+pub type Labelled = Examples<usize>;
+
+impl<Y: Copy> Examples<Y> {
     /// The same rows, of which the values of column j come in steps of `steps[j]`, if that is something.
     ///
     /// # Panics
@@ -80,7 +62,7 @@ impl SemiSupervised {
     }
 
     /// The label of each row, where there is one.
-    pub fn y(&self) -> &[Option<usize>] {
+    pub fn y(&self) -> &[Y] {
         &self.y
     }
 
@@ -107,6 +89,48 @@ impl SemiSupervised {
     /// Number of classes.
     pub fn n_classes(&self) -> usize {
         self.classes.len()
+    }
+
+    /// The given rows in the given order, unchecked for labels.
+    fn picked(&self, rows: &[usize]) -> Self {
+        Self {
+            x: self.x.select(Axis(0), rows),
+            y: rows.iter().map(|&row| self.y[row]).collect(),
+            classes: self.classes.clone(),
+            columns: self.columns.clone(),
+            steps: self.steps.clone(),
+            layout: self.layout,
+        }
+    }
+}
+
+impl SemiSupervised {
+    /// Checks lengths, finiteness, the range of labels, and that every class of at least two has a label.
+    pub fn new(
+        x: Array2<f64>,
+        y: Vec<Option<usize>>,
+        classes: Vec<String>,
+        columns: Vec<String>,
+    ) -> Result<Self> {
+        check_rows(x.view(), y.len(), &columns)?;
+        check_labels(y.iter().enumerate().filter_map(|(row, y)| y.map(|y| (row, y))), classes.len())?;
+        let steps = vec![None; columns.len()];
+        Self { x, y, classes, columns, steps, layout: None }.with_labels()
+    }
+
+    /// Itself, if every class of at least two has a label.
+    fn with_labels(self) -> Result<Self> {
+        let counts = self.class_counts();
+        if counts.iter().all(|&count| count == 0) {
+            return Err(Error::NoLabels { name: "the data".into() });
+        }
+        if self.classes.len() < 2 {
+            return Err(Error::OneClass { name: "the data".into(), class: self.classes[0].clone() });
+        }
+        match counts.iter().position(|&count| count == 0) {
+            Some(k) => Err(Error::EmptyClass { class: self.classes[k].clone() }),
+            None => Ok(self),
+        }
     }
 
     /// The rows with a label, ascending.
@@ -125,7 +149,7 @@ impl SemiSupervised {
     }
 
     /// The same problem without its unlabelled rows: what a supervised learner sees.
-    pub fn labelled_only(&self) -> SemiSupervised {
+    pub fn labelled_only(&self) -> Self {
         self.select(&self.labelled()).expect("all labels are kept")
     }
 
@@ -133,23 +157,9 @@ impl SemiSupervised {
     ///
     /// # Panics
     /// If a row is out of range.
-    pub fn select(&self, rows: &[usize]) -> Result<SemiSupervised> {
-        let y = rows.iter().map(|&row| self.y[row]).collect();
-        let selected =
-            Self::new(self.x.select(Axis(0), rows), y, self.classes.clone(), self.columns.clone())?;
-        Ok(selected.with_steps(self.steps.clone()).with_layout(self.layout))
+    pub fn select(&self, rows: &[usize]) -> Result<Self> {
+        self.picked(rows).with_labels()
     }
-}
-
-/// Rows that all carry a label: test data, or training data before labels are hidden. A class may be absent.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Labelled {
-    x: Array2<f64>, // [n, dim]
-    y: Vec<usize>,  // [n]
-    classes: Vec<String>,
-    columns: Vec<String>,    // [dim]
-    steps: Vec<Option<f64>>, // [dim]
-    layout: Option<Layout>,
 }
 
 impl Labelled {
@@ -161,70 +171,6 @@ impl Labelled {
         Ok(Self { x, y, classes, columns, steps, layout: None })
     }
 
-    /// The same rows, of which the values of column j come in steps of `steps[j]`, if that is something.
-    ///
-    /// # Panics
-    /// Unless there is one entry for each column, and steps are finite and positive.
-    pub fn with_steps(mut self, steps: Vec<Option<f64>>) -> Self {
-        self.steps = checked_steps(steps, self.dim());
-        self
-    }
-
-    /// The step in which the values of each column come, `[dim]`; nothing for continuous columns.
-    pub fn steps(&self) -> &[Option<f64>] {
-        &self.steps
-    }
-
-    /// The same rows, which are images in this layout: pixel values 0 to 255.
-    ///
-    /// # Panics
-    /// Unless the layout has as many numbers as there are columns.
-    pub fn with_layout(mut self, layout: impl Into<Option<Layout>>) -> Self {
-        self.layout = layout.into();
-        assert!(self.layout.is_none_or(|layout| layout.dim() == self.dim()), "rows of this layout");
-        self
-    }
-
-    /// How rows are images, if they are.
-    pub fn layout(&self) -> Option<&Layout> {
-        self.layout.as_ref()
-    }
-
-    /// The features, `[n, dim]`.
-    pub fn x(&self) -> ArrayView2<'_, f64> {
-        self.x.view()
-    }
-
-    /// The label of each row.
-    pub fn y(&self) -> &[usize] {
-        &self.y
-    }
-
-    /// The names of the classes; a label is an index into them.
-    pub fn classes(&self) -> &[String] {
-        &self.classes
-    }
-
-    /// The names of the features.
-    pub fn columns(&self) -> &[String] {
-        &self.columns
-    }
-
-    /// Number of rows.
-    pub fn n(&self) -> usize {
-        self.x.nrows()
-    }
-
-    /// Number of features.
-    pub fn dim(&self) -> usize {
-        self.x.ncols()
-    }
-
-    /// Number of classes.
-    pub fn n_classes(&self) -> usize {
-        self.classes.len()
-    }
-
     /// Number of rows of each class.
     pub fn class_counts(&self) -> Vec<usize> {
         count(&self.y, self.n_classes())
@@ -234,15 +180,8 @@ impl Labelled {
     ///
     /// # Panics
     /// If a row is out of range.
-    pub fn select(&self, rows: &[usize]) -> Labelled {
-        Self {
-            x: self.x.select(Axis(0), rows),
-            y: rows.iter().map(|&row| self.y[row]).collect(),
-            classes: self.classes.clone(),
-            columns: self.columns.clone(),
-            steps: self.steps.clone(),
-            layout: self.layout,
-        }
+    pub fn select(&self, rows: &[usize]) -> Self {
+        self.picked(rows)
     }
 
     /// All rows, but only the labels of `rows`. Fails if a class is left without a label.

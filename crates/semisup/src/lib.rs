@@ -42,7 +42,7 @@ mod spreading;
 mod toy;
 mod two_sample;
 
-pub use data::{Labelled, Problem, SemiSupervised};
+pub use data::{Examples, Labelled, Problem, SemiSupervised};
 pub use digits::{digits, digits_problem};
 pub use encode::{Encoded, Encoding, Feature, Likelihood, Role};
 pub use error::Error;
