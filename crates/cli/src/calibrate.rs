@@ -9,7 +9,7 @@ use crate::{
     OnDevice, Threads,
     evaluate::{LabelledRows, labelled},
     exit::Result,
-    input::{self, Reading},
+    input::{self, Reading, Truth},
     output::{self, check_writable},
     text,
 };
@@ -21,12 +21,8 @@ pub struct Args {
     model: PathBuf,
     /// Table with the model's columns and a label, or images with labels: rows that the model was not fitted to
     file: PathBuf,
-    /// Of a table: the column that holds the label
-    #[arg(long, value_name = "COLUMN")]
-    label: Option<String>,
-    /// Of IDX images: the IDX file of their labels
-    #[arg(long, value_name = "FILE")]
-    labels: Option<PathBuf>,
+    #[command(flatten)]
+    truth: Truth,
     /// Model file to write [default: the same]
     #[arg(long, value_name = "OUT")]
     out: Option<PathBuf>,
@@ -47,7 +43,7 @@ pub fn run(args: &Args) -> Result<()> {
     let out = args.out.as_ref().unwrap_or(&args.model);
     check_writable(out)?;
     let model = input::model(&args.model, &args.device.place()?)?;
-    let (label, labels) = (args.label.as_deref(), args.labels.as_deref());
+    let (label, labels) = (args.truth.label.as_deref(), args.truth.labels.as_deref());
     let LabelledRows { x, y, .. } = labelled(&model, &args.model, &args.file, label, &args.reading, labels)?;
     let before = Scores::from_log_probs(&model.score(x.view()).log_probs, &y);
     let model = model.calibrated(x.view(), &y);

@@ -13,7 +13,7 @@ use crate::{
     OnDevice, Threads,
     exit::Result,
     images,
-    input::{self, Coder, Guesses, Reading, is_standard},
+    input::{self, Coder, Guesses, Reading, Truth, is_standard},
     output, text,
 };
 
@@ -25,12 +25,8 @@ pub struct Args {
     /// Table with the model's columns and a label; rows without one are skipped. `-` reads standard input. Or images with
     /// labels, if the model was fitted to images
     file: PathBuf,
-    /// Of a table: the column that holds the label
-    #[arg(long, value_name = "COLUMN")]
-    label: Option<String>,
-    /// Of IDX images: the IDX file of their labels
-    #[arg(long, value_name = "FILE")]
-    labels: Option<PathBuf>,
+    #[command(flatten)]
+    truth: Truth,
     #[command(flatten)]
     reading: Reading,
     /// One JSON object instead of a table
@@ -126,9 +122,9 @@ pub fn run(args: &Args) -> Result<()> {
         &model,
         &args.model,
         &args.file,
-        args.label.as_deref(),
+        args.truth.label.as_deref(),
         &args.reading,
-        args.labels.as_deref(),
+        args.truth.labels.as_deref(),
     )?;
     let scores = Scores::from_log_probs(&model.score(x.view()).log_probs, &y);
     let bits = model.layout().map(|layout| images::bits(&model, layout, x.view()));

@@ -34,7 +34,7 @@ use crate::{
     OnDevice, Threads,
     exit::{Failure, Result},
     fit_report::percent,
-    input::{self, Reading},
+    input::{self, Reading, Truth},
     interrupt,
     output::{self, check_writable},
     progress::Display,
@@ -57,12 +57,8 @@ pub struct Args {
     model: PathBuf,
     /// Table with the model's columns, or images: best rows that the model was not fitted to, some or all with labels
     file: PathBuf,
-    /// Of a table: the column that holds the label
-    #[arg(long, value_name = "COLUMN")]
-    label: Option<String>,
-    /// Of IDX images: the IDX file of their labels
-    #[arg(long, value_name = "FILE")]
-    labels: Option<PathBuf>,
+    #[command(flatten)]
+    truth: Truth,
     /// Rows or images from elsewhere: how well can the model tell them from its own?
     #[arg(long, value_name = "PATH")]
     out_of_domain: Option<PathBuf>,
@@ -227,13 +223,15 @@ fn subject<'a>(args: &'a Args, model: &'a Model, display: &mut Display) -> Resul
     let most = args.rows.unwrap_or(if model.layout().is_some() { IMAGES } else { ROWS });
     let source = Source { model, model_path: &args.model, reading: &args.reading, most, seed: args.seed };
     display.count("reading", 0, 1);
-    if model.layout().is_none() && args.label.as_ref().is_some_and(|label| model.columns().contains(label)) {
-        let label = args.label.as_deref().unwrap_or_default();
+    if model.layout().is_none()
+        && args.truth.label.as_ref().is_some_and(|label| model.columns().contains(label))
+    {
+        let label = args.truth.label.as_deref().unwrap_or_default();
         return Err(Failure::Usage(format!(
             "'{label}' is a column that the model predicts from, not the label"
         )));
     }
-    let labels = Labels::Named { column: args.label.as_deref(), file: args.labels.as_deref() };
+    let labels = Labels::Named { column: args.truth.label.as_deref(), file: args.truth.labels.as_deref() };
     let rows = source.read(&args.file, labels)?;
     let other =
         |path: &Option<PathBuf>| path.as_ref().map(|path| source.read(path, Labels::Unread)).transpose();

@@ -1,6 +1,9 @@
 //! Where rows and models come from: files of any format, or `-` for standard input.
 
-use std::{collections::HashMap, path::Path};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
 
 use flowgmm::{Model, tensor::Place};
 use flowgmm_tables::{Header, InputFormat, Options, Reader};
@@ -11,6 +14,17 @@ use crate::{
     progress::Display,
     texts::{Embedding, Texts},
 };
+
+/// Where the labels of a command's rows are.
+#[derive(clap::Args)]
+pub struct Truth {
+    /// Of a table: the column that holds the label
+    #[arg(long, value_name = "COLUMN")]
+    pub label: Option<String>,
+    /// Of IDX images: the IDX file of their labels
+    #[arg(long, value_name = "FILE")]
+    pub labels: Option<PathBuf>,
+}
 
 /// How files of rows are read.
 #[derive(clap::Args)]
