@@ -24,8 +24,8 @@ use serde_json::{Value, json};
 /// Images that teach sigma^2, and those whose distance to the boundary is measured.
 const VALIDATION: usize = 1000;
 const MEASURED: usize = 10_000;
-/// Nearer to the boundary than this is near (in standard deviations of a class).
-const NEAR: f64 = 5.0;
+/// Distances to the boundary below which images are counted (in standard deviations of a class).
+const NEAR: [f64; 7] = [0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0];
 
 #[derive(Parser)]
 struct Arguments {
@@ -70,7 +70,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "unlabelled": model.provenance().n_unlabelled,
             "seed": model.provenance().seed,
             "accuracy": accuracy(&model.predict(pixels(&test).view()), &truth(&test)),
-            "nearer_than_5": near(&model, &unlabelled),
+            "boundary": near(&model, &unlabelled),
             "calibration": calibration(model, &validation, &test),
         }))
     };
@@ -101,10 +101,19 @@ fn calibration(model: Model, validation: &ImageSet, test: &ImageSet) -> Value {
     json!({ "one": raw, "fitted": fitted, "learnt": learnt })
 }
 
-/// The share of images nearer to the decision boundary than 5.
-fn near(model: &Model, images: &ImageSet) -> f64 {
+/// The share of images that are near the decision boundary; and half the mean distance of two means, which is how far
+/// the middle of a class is from it.
+fn near(model: &Model, images: &ImageSet) -> Value {
     let found = boundary(model.gmm(), model.preprocess().apply(pixels(images).view()).view());
-    found.iter().filter(|row| row.distance < NEAR).count() as f64 / images.n as f64
+    let nearer = |than: f64| found.iter().filter(|row| row.distance < than).count() as f64 / images.n as f64;
+    let means = model.gmm().mixture().values().means;
+    let pairs = (0..means.nrows()).flat_map(|a| (0..a).map(move |b| (a, b)));
+    let apart: Vec<f64> =
+        pairs.map(|(a, b)| (&means.row(a) - &means.row(b)).mapv(|d| d * d).sum().sqrt() / 2.0).collect();
+    json!({
+        "middle_of_a_class": apart.iter().sum::<f64>() / apart.len() as f64,
+        "nearer_than": NEAR.map(|than| json!([than, nearer(than)])),
+    })
 }
 
 fn truth(set: &ImageSet) -> Vec<usize> {

@@ -7,6 +7,8 @@ use flowgmm_arena::Registry;
 use flowgmm_rivals::Ensemble;
 use semisup::{Learner, SemiSupervised};
 
+mod mixtures;
+
 /// A number for the automatic recipe: results of another one are not results of this one.
 const RECIPE: u32 = 5;
 
@@ -28,6 +30,7 @@ pub fn registry() -> Registry {
     let member = FlowGmm::new(Variant::Automatic);
     registry.register("flowgmm-ensemble", Ensemble { member, members: MEMBERS });
     registry.register("diglm", Diglm::default());
+    mixtures::register(&mut registry);
     registry
 }
 

@@ -18,6 +18,8 @@ pub struct Histogram {
     pub n_bins: usize,
     /// Name and values of each sample; values that are not finite are not counted.
     pub samples: Vec<(String, Vec<f64>)>,
+    /// Class whose colour the first sample has; the others have those of the next.
+    pub first_colour: usize,
 }
 
 const WIDTH: f64 = 460.0;
@@ -33,8 +35,10 @@ impl Plot for Histogram {
 
     fn draw(&self) -> Drawing {
         let mut body = String::new();
-        let items: Vec<(String, &str)> =
-            self.samples.iter().enumerate().map(|(k, (name, _))| (sample(k), name.as_str())).collect();
+        let items: Vec<(String, &str)> = (self.first_colour..)
+            .zip(&self.samples)
+            .map(|(k, (name, _))| (sample(k), name.as_str()))
+            .collect();
         let top = legend(&mut body, 24.0, 0.0, WIDTH - 36.0, &items) + 10.0;
 
         let n_bins = if self.n_bins == 0 { 30 } else { self.n_bins };
@@ -51,7 +55,7 @@ impl Plot for Histogram {
         let x = Scale::linear([lo, hi], [area.left, area.right()]);
         area.axes(&mut body, &x.ticks(6), &y_ticks);
         area.axis_names(&mut body, &self.x_label, "share");
-        for (k, heights) in shares.iter().enumerate() {
+        for (k, heights) in (self.first_colour..).zip(&shares) {
             outline(&mut body, &class_tone(k), heights, &area, &y);
         }
         Drawing::new(WIDTH, area.bottom() + 42.0, &self.title, body)

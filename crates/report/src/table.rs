@@ -26,6 +26,8 @@ pub struct Column {
 pub enum Align {
     /// Words.
     Left,
+    /// Sentences, which want room.
+    Prose,
     /// Numbers.
     Right,
 }
@@ -63,6 +65,11 @@ impl Column {
         Column { name: name.into(), align: Align::Left, best: Best::Unranked }
     }
 
+    /// A column of sentences.
+    pub fn prose(name: impl Into<String>) -> Self {
+        Column { name: name.into(), align: Align::Prose, best: Best::Unranked }
+    }
+
     /// A column of numbers.
     pub fn number(name: impl Into<String>) -> Self {
         Column { name: name.into(), align: Align::Right, best: Best::Unranked }
@@ -82,6 +89,7 @@ impl Column {
         match (self.align, is_best) {
             (Align::Left, false) => "left",
             (Align::Left, true) => "left best",
+            (Align::Prose, _) => "prose",
             (Align::Right, false) => "right",
             (Align::Right, true) => "right best",
         }

@@ -72,7 +72,7 @@ impl GaussianMixture {
     /// The model, and the objective at the start of each step.
     pub fn fit_traced(&self, data: &SemiSupervised) -> Result<(GaussianMixtureModel, Vec<f64>)> {
         /// EM stands still when a step gains less than this share of a nat per row.
-        const TOLERANCE: f64 = 1e-9;
+        const TOLERANCE: f64 = 1e-6;
         if !(self.shrinkage > 0. && self.shrinkage.is_finite()) {
             let (name, expected) = ("shrinkage", "a number above 0");
             return Err(Error::Setting { name, found: self.shrinkage, expected });

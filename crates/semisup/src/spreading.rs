@@ -11,7 +11,7 @@
 //! Rows that no label reaches have F = 0 and no vote; where nobody votes, p is uniform. Two of the kernels and
 //! their weights are scikit-learn's `LabelSpreading`.
 
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
+use ndarray::{Array1, Array2, ArrayView2, Axis};
 use rayon::prelude::*;
 
 use crate::graph::{
@@ -171,14 +171,15 @@ impl SpreadModel {
 
     /// Votes of all rows. The nearest has weight 1, so that a row far from all still has a nearest.
     fn votes_of_all(&self, x: ArrayView2<f64>, gamma: f64) -> Array2<f64> {
-        let vote = |query: usize| {
-            let query = x.row(query);
-            let squared: Array1<f64> = self.x.rows().into_iter().map(|row| squared(query, row)).collect();
-            let least = squared.fold(f64::INFINITY, |least, &squared| least.min(squared));
-            squared.mapv(|squared| (-gamma * (squared - least)).exp()).dot(&self.f)
-        };
-        let votes: Vec<Array1<f64>> = (0..x.nrows()).into_par_iter().map(vote).collect();
-        Array2::from_shape_fn((x.nrows(), self.classes.len()), |(query, k)| votes[query][k])
+        let distances = Distances::to(self.x.view());
+        in_pieces(x, |piece| {
+            let mut weights = distances.squared(piece);
+            weights.rows_mut().into_iter().for_each(|mut row| {
+                let least = row.fold(f64::INFINITY, |least, &squared| least.min(squared));
+                row.mapv_inplace(|squared| (-gamma * (squared - least)).exp());
+            });
+            weights.dot(&self.f)
+        })
     }
 }
 
@@ -194,14 +195,9 @@ impl Classifier for SpreadModel {
 
 /// S of the RBF kernel, `[n, n]`.
 fn dense(x: ArrayView2<f64>, gamma: f64) -> Array2<f64> {
-    let n = x.nrows();
-    let mut s = Array2::zeros((n, n));
-    let rows: Vec<_> = s.axis_iter_mut(Axis(0)).enumerate().collect();
-    rows.into_par_iter().for_each(|(i, mut row)| {
-        for (j, weight) in row.iter_mut().enumerate().filter(|(j, _)| *j != i) {
-            *weight = (-gamma * squared(x.row(i), x.row(j))).exp();
-        }
-    });
+    let distances = Distances::to(x);
+    let mut s = in_pieces(x, |piece| distances.squared(piece).mapv_into(|squared| (-gamma * squared).exp()));
+    s.diag_mut().fill(0.);
     let root: Array1<f64> = s.sum_axis(Axis(0)).mapv(|degree| if degree > 0. { degree.sqrt() } else { 1. });
     s /= &root;
     s /= &root.insert_axis(Axis(1));
@@ -210,13 +206,68 @@ fn dense(x: ArrayView2<f64>, gamma: f64) -> Array2<f64> {
 
 /// s f, in pieces of rows.
 fn product(s: &Array2<f64>, f: &Array2<f64>) -> Array2<f64> {
+    in_pieces(s.view(), |piece| piece.dot(f))
+}
+
+/// What `f` makes of each piece of rows, one below the other.
+fn in_pieces(x: ArrayView2<f64>, f: impl Fn(ArrayView2<f64>) -> Array2<f64> + Sync + Send) -> Array2<f64> {
     const PIECE: usize = 256;
-    let pieces: Vec<ArrayView2<f64>> = s.axis_chunks_iter(Axis(0), PIECE).collect();
-    let products: Vec<Array2<f64>> = pieces.par_iter().map(|piece| piece.dot(f)).collect();
-    let views: Vec<ArrayView2<f64>> = products.iter().map(|product| product.view()).collect();
+    let pieces: Vec<ArrayView2<f64>> = x.axis_chunks_iter(Axis(0), PIECE).collect();
+    let made: Vec<Array2<f64>> = pieces.into_par_iter().map(f).collect();
+    let views: Vec<ArrayView2<f64>> = made.iter().map(|made| made.view()).collect();
     ndarray::concatenate(Axis(0), &views).expect("pieces have the same columns")
 }
 
-fn squared(a: ArrayView1<f64>, b: ArrayView1<f64>) -> f64 {
-    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
+/// Squared distances to fixed rows by one matrix product, |a - b|^2 = |a|^2 - 2 a.b + |b|^2. Rows are centred first:
+/// far from the origin the three terms would cancel.
+struct Distances {
+    centre: Array1<f64>,  // [dim]
+    rows: Array2<f64>,    // [n, dim], centred
+    lengths: Array1<f64>, // [n], squared
+}
+
+impl Distances {
+    fn to(x: ArrayView2<f64>) -> Self {
+        let centre = x.mean_axis(Axis(0)).expect("there are rows");
+        let rows = &x - &centre;
+        let lengths = squared_lengths(&rows);
+        Self { centre, rows, lengths }
+    }
+
+    /// From each of these rows, `[m, n]`.
+    fn squared(&self, from: ArrayView2<f64>) -> Array2<f64> {
+        let from = &from - &self.centre;
+        let mut squared = from.dot(&self.rows.t());
+        squared *= -2.;
+        squared += &self.lengths;
+        squared += &squared_lengths(&from).insert_axis(Axis(1));
+        squared.mapv_into(|squared| squared.max(0.))
+    }
+}
+
+fn squared_lengths(rows: &Array2<f64>) -> Array1<f64> {
+    rows.map_axis(Axis(1), |row| row.dot(&row))
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::Rng as _;
+
+    use super::*;
+
+    /// Far from the origin and of very different columns, the product is as good as the sum of squares.
+    #[test]
+    fn distances_by_a_product_are_distances() {
+        let mut rng = crate::rng(1);
+        let scale = [1e-3, 1., 40.];
+        let mut rows = |n| {
+            Array2::from_shape_fn((n, 3), |(_, j)| 1e6 * scale[j] + scale[j] * rng.random_range(-1.0..1.0))
+        };
+        let (x, from) = (rows(300), rows(7));
+        let found = Distances::to(x.view()).squared(from.view());
+        for ((i, j), &found) in found.indexed_iter() {
+            let direct: f64 = from.row(i).iter().zip(x.row(j)).map(|(a, b)| (a - b) * (a - b)).sum();
+            assert!((found - direct).abs() < 1e-9 * (1. + direct), "{i} {j}: {found} {direct}");
+        }
+    }
 }

@@ -34,13 +34,15 @@ pub fn part(subject: &Subject) -> Part {
             caption: "Each class as a share of itself.".into(),
             x_label: "latent distance to the decision boundary".into(),
             samples,
+            first_colour: classes[0],
             ..Histogram::default()
         }
         .figure()
     };
     // More than a few staircases over each other are unreadable.
     let drawn: Vec<usize> = (0..all.len().min(DRAWN)).filter(|&k| !all[k].is_empty()).collect();
-    let figures = drawn.chunks(3).map(|classes| {
+    let neighbours = drawn.chunk_by(|a, b| a / 3 == b / 3 && a + 1 == *b);
+    let figures = neighbours.map(|classes| {
         let names: Vec<String> = classes.iter().map(|&k| subject.show.class(k)).collect();
         histogram(classes, format!("Taken for {}", names.join(", ")))
     });

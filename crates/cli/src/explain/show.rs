@@ -62,7 +62,7 @@ impl<'a> Show<'a> {
     /// Heads of the columns that are shown.
     pub fn heads(&self) -> Vec<Column> {
         if self.is_text() {
-            return vec![Column::text("Text")];
+            return vec![Column::prose("Text")];
         }
         self.shown().iter().map(|name| Column::number(short(name, 18))).collect()
     }
