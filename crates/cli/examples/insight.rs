@@ -218,14 +218,12 @@ fn conformal(set: &Set, draw: u64) -> Outcome<Value> {
     }))
 }
 
-/// As many labels again, asked for or drawn. Both fits have the settings of the first one: cross-validation on labels
-/// that were asked for because they are hard would judge settings by other rows than those to come.
+/// As many labels again, asked for or drawn; each time the model is fitted anew with nothing to choose, as `fit` does.
 fn chosen_against_drawn(set: &Set, draw: u64) -> Outcome<Value> {
     let problem = set.draw(0.2, draw)?;
     let train = &problem.train;
     let (labelled, unlabelled) = (train.labelled(), train.unlabelled());
-    let config = Recipe::choose(train, draw)?.config;
-    let before = flowgmm::fit(&config, train, draw)?;
+    let before = fit(train, draw)?;
     let x = |rows: &[usize]| train.x().select(Axis(0), rows);
     let asked = label_next(&before, x(&unlabelled).view(), Some(x(&labelled).view()), labelled.len());
     let asked: Vec<usize> = asked.iter().map(|suggestion| unlabelled[suggestion.row]).collect();
@@ -238,8 +236,7 @@ fn chosen_against_drawn(set: &Set, draw: u64) -> Outcome<Value> {
         rows.iter().for_each(|&row| y[row] = Some(truth[row]));
         let more =
             SemiSupervised::new(train.x().to_owned(), y, train.classes().to_vec(), train.columns().to_vec())?;
-        let model = flowgmm::fit(&config, &more.with_steps(train.steps().to_vec()), draw)?;
-        Ok(accuracy(&model, &problem.test))
+        Ok(accuracy(&fit(&more.with_steps(train.steps().to_vec()), draw)?, &problem.test))
     };
     Ok(json!({
         "labels": labelled.len(),

@@ -55,6 +55,8 @@ pub trait FitObserver {
     fn stage(&mut self, _stage: &Stage, _steps: usize) {}
     /// An epoch of the current stage ended.
     fn epoch(&mut self, _record: &EpochRecord) {}
+    /// The loss of a step of the current stage.
+    fn loss(&mut self, _loss: f64) {}
     /// A step of the current stage ended.
     fn step(&mut self, _step: usize) -> Control {
         Control::Continue
@@ -386,6 +388,10 @@ impl Observer for Watcher<'_> {
             return Control::Stop;
         }
         self.observer.step(state.step)
+    }
+
+    fn loss(&mut self, loss: f64) {
+        self.observer.loss(loss);
     }
 
     fn epoch(&mut self, record: &EpochRecord) {

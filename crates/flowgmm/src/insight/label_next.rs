@@ -1,6 +1,6 @@
 //! Which rows to label next: those whose labels would teach the model most.
 //!
-//!   gain(i) = (u_i + 1/10)  r_i  d_i^2
+//!   gain(i) = (u_i + 1/10)  sqrt(r_i)  d_i^2
 //!
 //! u_i is how undecided the model is: the entropy of its calibrated probabilities, as a share of log K. r_i is the rank of
 //! the density around the row, from its nearest neighbours: a label speaks for the rows around it, and of a stray there
@@ -60,7 +60,7 @@ pub fn label_next(
         let suggestion = |row: usize| {
             // Before the first label all rows are equally far.
             let distance = if nearest[row].is_finite() { nearest[row] } else { 1.0 };
-            let gain = (DOUBT + undecided[row]) * density[row] * distance * distance;
+            let gain = (DOUBT + undecided[row]) * density[row].sqrt() * distance * distance;
             Suggestion { row, gain, undecided: undecided[row], density: density[row], distance }
         };
         let free = (0..n).filter(|row| chosen.iter().all(|chosen| chosen.row != *row)).map(suggestion);

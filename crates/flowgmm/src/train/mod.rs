@@ -107,6 +107,9 @@ pub enum Control {
 
 /// Watches training: progress, cancellation, checkpoints.
 pub trait Observer {
+    /// The loss of a step that was taken.
+    fn loss(&mut self, _loss: f64) {}
+
     /// After every step.
     fn step(&mut self, _state: &TrainState) -> Control {
         Control::Continue
@@ -263,6 +266,7 @@ impl<'a> Trainer<'a> {
                 None => {
                     let values = terms.iter().map(|term| (term.name, to_scalar(&term.value)));
                     self.state.history.add(value, norm, rate, values);
+                    observer.loss(value);
                 }
                 Some(cause) => self.roll_back(cause)?,
             }
