@@ -3,16 +3,18 @@
 //!     cargo run --release --example images -- --labels 1000 --out experiments/results/images/mnist-1000.json
 //!
 //! Progress goes to stderr: steps a second, loss, accuracy on the labelled images. At the end the test set is scored
-//! once: accuracy, bits per pixel. `--held-out` measures on labelled images that training does not see instead, which
-//! is how settings are compared.
+//! once: accuracy, bits per pixel. `--held-out` measures on labelled images that training does not see instead, and
+//! `--unseen-labels` on unlabelled training images, which is how settings are compared.
 
 use std::{fs, path::PathBuf, time::Instant};
 
 use clap::Parser;
 use flowgmm::{
     FitConfig, FitObserver, Fitter, Model,
+    analysis::boundary,
     bijection::ImageShape,
     bits_per_dim, dequantised,
+    objective::Agreement,
     tensor::Place,
     train::{Control, EpochRecord, ImageViews},
 };
@@ -50,6 +52,15 @@ struct Arguments {
     /// Keep every so many-th labelled image back, and measure on those instead of the test set.
     #[arg(long)]
     held_out: Option<usize>,
+    /// Measure on so many unlabelled training images instead of the test set.
+    #[arg(long, conflicts_with = "held_out")]
+    unseen_labels: Option<usize>,
+    /// Temperature of the discriminative terms.
+    #[arg(long)]
+    temperature: Option<f64>,
+    /// How sure the other view must be to count.
+    #[arg(long)]
+    confidence: Option<f64>,
     /// Views: shift, rotation in degrees, scale, shear, erased square.
     #[arg(long, num_args = 5, value_names = ["PIXELS", "DEGREES", "SCALE", "SHEAR", "SIDE"])]
     views: Option<Vec<f64>>,
@@ -91,9 +102,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             (rows(held), rows(shown))
         }
     };
-    let test = match arguments.held_out {
-        None => store.images(&arguments.data, Part::Test)?,
-        Some(_) => train.select(&held),
+    let test = match (arguments.held_out, arguments.unseen_labels) {
+        (Some(_), _) => train.select(&held),
+        (None, None) => store.images(&arguments.data, Part::Test)?,
+        (None, Some(n)) => {
+            let hidden: Vec<usize> = (0..train.n).filter(|row| !shown.contains(row)).take(n).collect();
+            train.select(&hidden)
+        }
     };
     let shape = ImageShape { channels: train.channels, height: train.height, width: train.width };
     let layout = Layout { channels: train.channels, height: train.height, width: train.width };
@@ -114,6 +129,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let noisy = dequantised(x.view(), &mut semisup::rng(arguments.seed));
     let right = accuracy(&predicted, &truth);
     let bits = bits_per_dim(&model.score(noisy.view()).log_marginal, shape.dim());
+    let distances = boundary(model.gmm(), model.preprocess().apply(x.view()).view());
+    let near = distances.iter().filter(|row| row.distance < 5.0).count();
     let result = json!({
         "command": command(),
         "version": env!("CARGO_PKG_VERSION"),
@@ -122,7 +139,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "unlabelled": data.unlabelled().len(),
         "split": arguments.split,
         "seed": arguments.seed,
-        "measured_on": if arguments.held_out.is_some() { "held-out labelled images" } else { "test set" },
+        "measured_on": match (arguments.held_out, arguments.unseen_labels) {
+            (Some(_), _) => "held-out labelled images",
+            (None, Some(_)) => "unlabelled training images",
+            (None, None) => "test set",
+        },
+        "nearer_than_5_to_the_boundary": near as f64 / test.n as f64,
         "images": test.n,
         "accuracy": right,
         "errors": ((1.0 - right) * test.n as f64).round(),
@@ -158,11 +180,12 @@ fn report(
     result: &serde_json::Value,
 ) -> Result<(), Box<dyn std::error::Error>> {
     println!(
-        "{}: accuracy {:.4} on {} images ({}), {:.3} bits/dim, {:.0} s, {:.2} steps/s",
+        "{}: accuracy {:.4} on {} images ({}), {:.1}% near the boundary, {:.3} bits/dim, {:.0} s, {:.2} steps/s",
         arguments.data,
         result["accuracy"].as_f64().unwrap_or(f64::NAN),
         result["images"],
         result["measured_on"].as_str().unwrap_or_default(),
+        100.0 * result["nearer_than_5_to_the_boundary"].as_f64().unwrap_or(f64::NAN),
         result["bits_per_dim"].as_f64().unwrap_or(f64::NAN),
         result["seconds"].as_f64().unwrap_or(f64::NAN),
         result["steps_per_second"].as_f64().unwrap_or(f64::NAN),
@@ -224,9 +247,13 @@ fn configuration(
             erase: *erase as usize,
         });
     }
-    if let (Some(weight), Some(consistency)) = (arguments.consistency, &mut train.objective.consistency) {
-        consistency.weight = weight;
+    if let Some(consistency) = &mut train.objective.consistency {
+        consistency.weight = arguments.consistency.unwrap_or(consistency.weight);
+        if let Some(confidence) = arguments.confidence {
+            consistency.agreement = Agreement::CrossEntropy { confidence };
+        }
     }
+    train.objective.temperature = arguments.temperature.unwrap_or(train.objective.temperature);
     if let Some([labelled, unlabelled]) = arguments.batch.as_deref() {
         (train.batch_labelled, train.batch_unlabelled) = (*labelled, *unlabelled);
     }
