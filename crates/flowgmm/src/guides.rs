@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use ndarray::{Array2, ArrayView2, Axis};
+use ndarray::{Array1, Array2, ArrayView2, Axis};
 use semisup::{
     Preprocess,
     graph::{EdgeWeight, Graph, spread},
@@ -115,6 +115,8 @@ impl Ready {
 pub(crate) struct Guides {
     ready: Vec<(Guide, Ready)>,
     n_classes: usize,
+    /// What opinions on each class are multiplied by.
+    fair: Option<Array1<f64>>,
 }
 
 impl Guides {
@@ -125,14 +127,27 @@ impl Guides {
         shaped: ArrayView2<f64>,
     ) -> Result<Self> {
         let ready = guides.iter().map(|guide| Ok((*guide, Ready::new(&guide.by, x, shaped)?)));
-        Ok(Self { ready: ready.collect::<Result<_>>()?, n_classes })
+        Ok(Self { ready: ready.collect::<Result<_>>()?, n_classes, fair: None })
+    }
+
+    /// Opinions as though every class had as many labels: teachers expect classes to be as common as their labels are,
+    /// and labels may have been asked for where they were missing. With p(k | x) from n_k labels, p_k / n_k.
+    pub(crate) fn fair_to_classes(mut self, counts: &[usize]) -> Self {
+        let uneven = counts.iter().any(|n| *n != counts[0]);
+        self.fair = uneven.then(|| counts.iter().map(|&n| 1.0 / n.max(1) as f64).collect());
+        self
     }
 
     /// q `[n, K]`, or `None` without guides.
     pub(crate) fn opinion(&self, y: &[Option<usize>]) -> Option<Array2<f64>> {
         let total: f64 = self.ready.iter().map(|(guide, _)| guide.weight).sum();
         let opinions = self.ready.iter().map(|(guide, ready)| {
-            sharpened(ready.opinion(y, self.n_classes), guide.sharpness) * (guide.weight / total)
+            let mut p = sharpened(ready.opinion(y, self.n_classes), guide.sharpness);
+            if let Some(fair) = &self.fair {
+                p *= fair;
+                p.rows_mut().into_iter().for_each(|mut row| row /= row.sum());
+            }
+            p * (guide.weight / total)
         });
         opinions.reduce(|a, b| a + b)
     }
@@ -165,6 +180,23 @@ mod tests {
         assert!((sharp[[0, 0]] - 0.25 / 0.38).abs() < 1e-12 && (sharp.row(0).sum() - 1.0).abs() < 1e-12);
         assert_eq!(sharp.row(1).to_vec(), [1.0, 0.0, 0.0]);
         assert!((sharpened(p, 0.0)[[0, 2]] - 1.0 / 3.0).abs() < 1e-12, "without sharpness, no opinion");
+    }
+
+    /// Between two clusters, where four labels of one class face one of the other.
+    #[test]
+    fn more_labels_of_a_class_do_not_make_it_more_common() {
+        let x = Array2::from_shape_fn((21, 1), |(i, _)| i as f64);
+        let mut y = [None; 21];
+        [0, 1, 2, 3].map(|row| y[row] = Some(0));
+        y[20] = Some(1);
+        let by = Teacher::LabelSpreading { space: None, neighbours: 2, alpha: 0.9 };
+        let guides = || Guides::new(&[Guide::plain(by)], 2, x.view(), x.view()).expect("rows in a line");
+        let ask = |guides: Guides| guides.opinion(&y).expect("one guide");
+        let (plain, fair) = (ask(guides()), ask(guides().fair_to_classes(&[4, 1])));
+        assert!(fair[[12, 1]] > plain[[12, 1]] + 0.05, "{} {}", fair[[12, 1]], plain[[12, 1]]);
+        let ratio = |p: &Array2<f64>| p[[12, 1]] / p[[12, 0]];
+        assert!((ratio(&fair) / ratio(&plain) - 4.0).abs() < 1e-9);
+        assert_eq!(ask(guides().fair_to_classes(&[3, 3])), plain, "even labels change nothing");
     }
 
     #[test]

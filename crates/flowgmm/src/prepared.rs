@@ -7,7 +7,7 @@ use semisup::{Preprocess, SemiSupervised};
 
 use crate::{
     Error, Result,
-    config::{Dequantise, FitConfig},
+    config::{Dequantise, FitConfig, Prior},
     dequantise::Dequantiser,
     guides::Guides,
     model::FlowGmm,
@@ -45,6 +45,10 @@ impl Prepared {
         let x = preprocess.apply(data.x());
         let guides = if data.unlabelled().is_empty() { &[] } else { config.guides.as_slice() };
         let guides = Guides::new(guides, data.n_classes(), x.view(), shaped.view())?;
+        let guides = match config.architecture.prior {
+            Prior::Estimated { .. } => guides.fair_to_classes(&data.class_counts()),
+            Prior::Uniform | Prior::Empirical | Prior::Given(_) => guides,
+        };
         let mut problem = Self {
             preprocess,
             x,
