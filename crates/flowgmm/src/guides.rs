@@ -187,7 +187,7 @@ mod tests {
     fn more_labels_of_a_class_do_not_make_it_more_common() {
         let x = Array2::from_shape_fn((21, 1), |(i, _)| i as f64);
         let mut y = [None; 21];
-        [0, 1, 2, 3].map(|row| y[row] = Some(0));
+        y[..4].fill(Some(0));
         y[20] = Some(1);
         let by = Teacher::LabelSpreading { space: None, neighbours: 2, alpha: 0.9 };
         let guides = || Guides::new(&[Guide::plain(by)], 2, x.view(), x.view()).expect("rows in a line");
