@@ -64,11 +64,13 @@ fn the_plans_of_this_project_are_good_ones() {
     let experiments = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
     let plan = Plan::read(&experiments.join("table1.toml")).unwrap();
     let mut registry = Registry::rivals();
-    for ours in ["flowgmm", "flowgmm-no-consistency", "flowgmm-em", "flowgmm-labelled"] {
+    for ours in &plan.ours {
         registry.register(ours, flowgmm_rivals::LogisticRegression::default());
     }
     plan.check(&registry).unwrap();
-    assert_eq!((plan.datasets.len(), plan.n_cells()), (9, 9 * 16 * 5));
+    assert_eq!((plan.datasets.len(), plan.n_cells()), (9, 9 * 17 * 5));
+    let mixture = Plan::read(&experiments.join("mixture.toml")).unwrap();
+    assert_eq!(mixture.n_cells(), 3 * 8 * 5);
     let images = Plan::read(&experiments.join("images.toml")).unwrap();
     registry.register("diglm", flowgmm_rivals::Mlp::default());
     images.check(&registry).unwrap();
