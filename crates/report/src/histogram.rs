@@ -110,4 +110,12 @@ mod tests {
         assert!(!Histogram { samples, ..Histogram::default() }.to_svg().contains("NaN"));
         assert!(!Histogram::default().to_svg().contains("NaN"));
     }
+
+    #[test]
+    fn samples_have_the_colours_of_their_classes() {
+        let samples = vec![("World".to_string(), vec![1.0, 2.0])];
+        let svg = Histogram { samples, first_colour: 3, ..Histogram::default() }.to_svg();
+        let has = |k: usize| svg.contains(&format!(r#"<path class="{}""#, class_tone(k)));
+        assert!(has(3) && !has(0), "{svg}");
+    }
 }
