@@ -59,7 +59,7 @@ pub use output::{csv, json, write_outputs};
 pub use page::page;
 pub use plan::{Dataset, Draws, LabelSource, Plan, TestRows};
 pub use record::{Cell, CellScores, Outcome, Record};
-pub use registry::Registry;
+pub use registry::{Chosen, Registry};
 pub use run::{Failed, Loaded, Loader, Options, Progress, RunReport, Skipped, run};
 pub use stats::{Paired, Spread, least_p_flip, paired};
 pub use store::{Store, read_records};

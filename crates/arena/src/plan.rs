@@ -15,6 +15,7 @@
 //! file = "tabular/optdigits.csv.gz"
 //! labels = [5, 20]                  # of each class; one number or several; or split = "FILE"
 //! options = { header = "absent" }   # for whoever loads the file
+//! steps = { mlp = 900 }             # optional: before those of the plan
 //! ```
 
 use std::{collections::BTreeMap, collections::BTreeSet, fmt, fs, path::Path};
@@ -44,7 +45,7 @@ pub struct Plan {
     /// A cell is never cut short, but once one took longer than this, later draws of the same learner on the same
     /// data are left out.
     pub budget_seconds: Option<f64>,
-    /// Training steps of learners, where they are not the learner's own; for [`Registry::set_steps`].
+    /// Training steps of learners, where they are not the learner's own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub steps: BTreeMap<String, usize>,
     /// The data.
@@ -97,6 +98,9 @@ pub struct Dataset {
     unlabelled_limit: Option<usize>,
     /// Instead of the plan's.
     test: Option<TestRows>,
+    /// Before the plan's.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    steps: BTreeMap<String, usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -140,12 +144,17 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Whether every learner is known.
+    /// Whether every learner is known, and can be trained for the steps that are asked for.
     pub fn check(&self, registry: &Registry) -> Result<()> {
-        match self.learners.iter().find(|name| registry.get(name).is_none()) {
-            Some(name) => Err(registry.unknown(name)),
-            None => Ok(()),
-        }
+        let all =
+            self.datasets.iter().flat_map(|dataset| self.learners.iter().map(move |name| (dataset, name)));
+        all.into_iter()
+            .try_for_each(|(dataset, name)| registry.learner(name, self.steps(dataset, name)).map(|_| ()))
+    }
+
+    /// How many steps a learner is trained for on a dataset, where they are not the learner's own.
+    pub fn steps(&self, dataset: &Dataset, learner: &str) -> Option<usize> {
+        dataset.steps.get(learner).or_else(|| self.steps.get(learner)).copied()
     }
 
     /// The same plan on those of its datasets that are named; all if none is.
@@ -220,7 +229,9 @@ impl Plan {
         if let Some(name) = self.ours.iter().find(|name| !self.learners.contains(name)) {
             return fail(format!("'{name}' is in ours but not in learners"));
         }
-        if let Some(name) = self.steps.keys().find(|name| !self.learners.contains(name)) {
+        let mut stepped =
+            self.datasets.iter().map(|dataset| &dataset.steps).chain([&self.steps]).flat_map(BTreeMap::keys);
+        if let Some(name) = stepped.find(|name| !self.learners.contains(name)) {
             return fail(format!("'{name}' is in steps but not in learners"));
         }
         if let Some(seconds) = self.budget_seconds.filter(|seconds| seconds.is_nan() || *seconds <= 0.) {

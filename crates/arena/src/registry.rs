@@ -1,6 +1,6 @@
 //! The learners there are, by name.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Deref};
 
 use flowgmm_rivals::{AnyLearner, BoxedLearner};
 
@@ -10,6 +10,25 @@ use crate::{Error, Result};
 #[derive(Default)]
 pub struct Registry {
     learners: BTreeMap<String, BoxedLearner>,
+}
+
+/// A learner as a plan wants it.
+pub enum Chosen<'a> {
+    /// As it is registered.
+    Own(&'a BoxedLearner),
+    /// With other steps.
+    Stepped(BoxedLearner),
+}
+
+impl Deref for Chosen<'_> {
+    type Target = dyn AnyLearner + Send + Sync;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Chosen::Own(learner) => learner.as_ref(),
+            Chosen::Stepped(learner) => learner.as_ref(),
+        }
+    }
 }
 
 impl Registry {
@@ -32,15 +51,13 @@ impl Registry {
         self
     }
 
-    /// Learners that are trained for so many steps, instead of their own. Fails for those that are not trained in steps.
-    pub fn set_steps(&mut self, steps: &BTreeMap<String, usize>) -> Result<()> {
-        for (name, &steps) in steps {
-            let learner = self.learners.get(name).ok_or_else(|| self.unknown(name))?;
-            let stepped = learner.stepped(steps).filter(|_| steps > 0);
-            let why = || Error::Plan(format!("steps: '{name}' cannot be trained for {steps} steps"));
-            self.learners.insert(name.clone(), stepped.ok_or_else(why)?);
-        }
-        Ok(())
+    /// The learner of that name, trained for so many steps instead of its own. Fails for one that is not trained in
+    /// steps.
+    pub fn learner(&self, name: &str, steps: Option<usize>) -> Result<Chosen<'_>> {
+        let learner = self.learners.get(name).ok_or_else(|| self.unknown(name))?;
+        let Some(steps) = steps else { return Ok(Chosen::Own(learner)) };
+        let why = || Error::Plan(format!("steps: '{name}' cannot be trained for {steps} steps"));
+        learner.stepped(steps).filter(|_| steps > 0).map(Chosen::Stepped).ok_or_else(why)
     }
 
     /// The error that no learner has this name.

@@ -13,6 +13,7 @@ use semisup::{Labelled, Problem};
 use crate::draw::{DrawRule, DrawnLabels, draw_labels};
 use crate::measure::{Measured, measure};
 use crate::record::{data_fingerprint, now};
+use crate::registry::Chosen;
 use crate::{Cell, Dataset, LabelSource, Plan, Record, Registry, Result, Store};
 
 /// A table as the loader gives it.
@@ -143,10 +144,14 @@ fn cells_of_draw(
         labels: labels.clone(),
         learner: learner.clone(),
         draw,
-        settings: registry.get(learner).expect("a checked plan").settings(),
+        settings: chosen(plan, registry, dataset, learner).settings(),
         split: plan.split_name(dataset, labels),
     };
     plan.learners.iter().map(cell).collect()
+}
+
+fn chosen<'a>(plan: &Plan, registry: &'a Registry, dataset: &Dataset, learner: &str) -> Chosen<'a> {
+    registry.learner(learner, plan.steps(dataset, learner)).expect("a checked plan")
 }
 
 struct Runner<'a> {
@@ -210,7 +215,8 @@ impl Runner<'_> {
                 self.skip(dataset, Some(cell.learner), why)?;
                 continue;
             }
-            self.cell(cell, &problem, data)?;
+            let learner = chosen(self.plan, self.registry, dataset, &cell.learner);
+            self.cell(cell, &learner, &problem, data)?;
         }
         Ok(())
     }
@@ -240,13 +246,18 @@ impl Runner<'_> {
         draw_labels(&loaded.all, loaded.test.as_ref(), &rule, draw).map_err(|error| error.to_string())
     }
 
-    fn cell(&mut self, cell: Cell, problem: &std::result::Result<Problem, String>, data: &str) -> Result<()> {
+    fn cell(
+        &mut self,
+        cell: Cell,
+        learner: &Chosen,
+        problem: &std::result::Result<Problem, String>,
+        data: &str,
+    ) -> Result<()> {
         let done = self.report.before + self.report.ran;
         (self.progress)(Progress::Started { cell: &cell, done, total: self.plan.n_cells() });
-        let learner = self.registry.get(&cell.learner).expect("a checked plan");
         let seed = cell.draw;
         let (measured, rows) = match problem {
-            Ok(problem) => (measure(learner, problem, seed), sizes(problem)),
+            Ok(problem) => (measure(&**learner, problem, seed), sizes(problem)),
             Err(why) => (Measured::failed(why.clone()), [0; 3]),
         };
         let record = Record {

@@ -43,20 +43,36 @@ fn plans_with_mistakes_say_which() {
 
 #[test]
 fn steps_are_those_of_learners_that_are_trained_in_steps() {
-    let mut registry = Registry::rivals();
-    let settings = |registry: &Registry, name: &str| registry.get(name).unwrap().settings();
-    let before = settings(&registry, "mlp");
+    let registry = Registry::rivals();
+    let settings = |name: &str, steps| registry.learner(name, steps).unwrap().settings();
     for name in ["mlp", "pi-model", "m1m2"] {
-        registry.set_steps(&[(name.to_string(), 77)].into()).unwrap();
-        assert!(settings(&registry, name).contains("steps: 77"), "{}", settings(&registry, name));
+        assert!(settings(name, Some(77)).contains("steps: 77"), "{}", settings(name, Some(77)));
+        assert_ne!(settings(name, Some(77)), settings(name, None), "a cell with other steps is another cell");
     }
-    assert_ne!(settings(&registry, "mlp"), before, "a cell with other steps is another cell");
-    let mut error = |name: &str, steps: usize| {
-        registry.set_steps(&[(name.to_string(), steps)].into()).unwrap_err().to_string()
-    };
+    let error = |name: &str, steps| registry.learner(name, Some(steps)).err().unwrap().to_string();
     assert!(error("knn", 5).contains("'knn' cannot be trained for 5 steps"));
     assert!(error("mlp", 0).contains("'mlp' cannot be trained for 0 steps"));
     assert!(error("magic", 5).contains("unknown learner 'magic'"));
+}
+
+#[test]
+fn the_steps_of_a_dataset_come_before_the_plans() {
+    let text = r#"
+title = "t"
+learners = ["mlp", "knn"]
+draws = { first = 0, count = 1 }
+steps = { mlp = 20 }
+dataset = [{ name = "a", file = "a", labels = 1 }, { name = "b", file = "b", labels = 1, steps = { mlp = 30 } }]
+"#;
+    let plan = Plan::parse(text).unwrap();
+    let steps = |at: usize, name| plan.steps(&plan.datasets[at], name);
+    assert_eq!([steps(0, "mlp"), steps(1, "mlp"), steps(1, "knn")], [Some(20), Some(30), None]);
+    plan.check(&Registry::rivals()).unwrap();
+    let of_knn = Plan::parse(&text.replace("{ mlp = 30 }", "{ knn = 30 }")).unwrap();
+    let error = of_knn.check(&Registry::rivals()).unwrap_err().to_string();
+    assert!(error.contains("'knn' cannot be trained for 30 steps"), "{error}");
+    let nobody = Plan::parse(&text.replace("{ mlp = 30 }", "{ svm = 30 }")).unwrap_err().to_string();
+    assert!(nobody.contains("'svm' is in steps but not in learners"), "{nobody}");
 }
 
 #[test]
@@ -65,7 +81,7 @@ fn the_plans_of_this_project_are_good_ones() {
     let plan = Plan::read(&experiments.join("table1.toml")).unwrap();
     let mut registry = Registry::rivals();
     for ours in &plan.ours {
-        registry.register(ours, flowgmm_rivals::LogisticRegression::default());
+        registry.register(ours, flowgmm_rivals::Mlp::default());
     }
     plan.check(&registry).unwrap();
     assert_eq!((plan.datasets.len(), plan.n_cells()), (9, 9 * 17 * 5));
@@ -75,6 +91,9 @@ fn the_plans_of_this_project_are_good_ones() {
     registry.register("diglm", flowgmm_rivals::Mlp::default());
     images.check(&registry).unwrap();
     assert_eq!(images.n_cells(), 3 * 11);
+    let m1m2 = Plan::read(&experiments.join("m1m2.toml")).unwrap();
+    m1m2.check(&registry).unwrap();
+    assert_eq!(m1m2.n_cells(), 3);
     let missing = plan.check(&Registry::rivals()).unwrap_err().to_string();
     assert!(missing.contains("unknown learner 'flowgmm'"), "{missing}");
 }

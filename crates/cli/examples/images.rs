@@ -10,7 +10,7 @@ use std::{fs, path::PathBuf, time::Instant};
 
 use clap::Parser;
 use flowgmm::{
-    FitConfig, FitObserver, Fitter, Model,
+    FitConfig, FitObserver, Fitter, Means, Model,
     analysis::boundary,
     bijection::ImageShape,
     bits_per_dim, dequantised,
@@ -58,6 +58,9 @@ struct Arguments {
     /// Temperature of the discriminative terms.
     #[arg(long)]
     temperature: Option<f64>,
+    /// Spread of the random means.
+    #[arg(long)]
+    means: Option<f64>,
     /// How sure the other view must be to count.
     #[arg(long)]
     confidence: Option<f64>,
@@ -232,6 +235,9 @@ fn configuration(
 ) -> flowgmm::Result<FitConfig> {
     let mut config =
         if arguments.paper { FitConfig::paper_image(data, shape)? } else { FitConfig::image(data, shape)? };
+    if let Some(r) = arguments.means {
+        config.architecture.means = Means::Random { r };
+    }
     let train = &mut config.train;
     train.steps = arguments.steps.unwrap_or(train.steps);
     if let Some([shift, rotate, scale, shear, erase]) = arguments.views.as_deref() {

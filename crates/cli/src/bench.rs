@@ -53,9 +53,9 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<()> {
     args.threads.configure()?;
     interrupt::listen()?;
-    let mut registry = learners::registry();
+    let registry = learners::registry();
     let plan = Plan::read(&args.plan).and_then(|plan| plan.only(&args.only)).map_err(failure)?;
-    plan.check(&registry).and_then(|()| registry.set_steps(&plan.steps)).map_err(failure)?;
+    plan.check(&registry).map_err(failure)?;
     let name = args.plan.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let beside = || args.plan.with_file_name("results").join(&name);
     let out = args.out.clone().unwrap_or_else(beside);

@@ -42,18 +42,16 @@ impl Rival {
 
     /// Checks the request before anything is read.
     fn find(name: &str, args: &Args) -> Result<Self> {
-        let mut registry = learners::registry();
+        let registry = learners::registry();
         if registry.get(name).is_none() {
             let known: Vec<&str> = registry.names().collect();
             let message = format!("--learner {name}: unknown; known are {}", known.join(", "));
             return Err(Failure::Usage(message));
         }
-        if let Some(steps) = args.steps {
-            let steps = [(name.to_string(), steps)].into();
-            registry.set_steps(&steps).map_err(|_| {
-                Failure::Usage(format!("--learner {name} cannot be trained for {} steps", steps[name]))
-            })?;
-        }
+        let of_steps = args.steps.unwrap_or_default();
+        registry.learner(name, args.steps).map_err(|_| {
+            Failure::Usage(format!("--learner {name} cannot be trained for {of_steps} steps"))
+        })?;
         match &args.predictions {
             Some(path) => check_writable(path)?,
             None if args.test.is_none() => {
@@ -74,7 +72,7 @@ impl Rival {
         what: (&'static str, String),
         tested: impl Fn(&AnyModel, &Path) -> Result<Scores>,
     ) -> Result<()> {
-        let learner = self.registry.get(&self.name).expect("found before");
+        let learner = self.registry.learner(&self.name, args.steps).expect("found before");
         let seed = args.seed.unwrap_or(0);
         let began = Instant::now();
         let model = learner

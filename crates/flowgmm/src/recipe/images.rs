@@ -14,6 +14,9 @@ use crate::{
 
 /// Largest value of a pixel.
 const WHITE: f64 = 255.0;
+/// Log-odds, in the discriminative terms, of an image at the middle of its class against another class, when means are
+/// drawn from N(0, I): enough to be sure, not so much that an image at the wrong place cannot move.
+const LOG_ODDS: f64 = 7.84;
 
 impl FitConfig {
     /// For images on a CPU: a small flow with light nets, trained by likelihood, labels and consistent views together.
@@ -26,8 +29,8 @@ impl FitConfig {
         config.architecture.hidden = vec![256];
         config.architecture.coupling = CouplingKind::Affine { form: Form::ScaleThenShift };
         config.architecture.init = Init::Identity;
-        config.architecture.means = Means::Random { r: 0.3 };
-        config.train.steps = 9_000;
+        config.architecture.means = Means::Random { r: 1.0 };
+        config.train.steps = 18_000;
         config.train.batch_labelled = 48;
         config.train.batch_unlabelled = 96;
         config.train.schedule = Schedule { peak: 2e-3, warm_up: 0.02, shape: Shape::Cosine { floor: 0.01 } };
@@ -40,8 +43,8 @@ impl FitConfig {
             unlabelled_term: Unlabelled::Marginal,
             scale: Scale::PerDimension,
             cross_entropy: 1.0,
-            // Latent distances are of hundreds of dimensions; a tenth of them still tells classes apart.
-            temperature: 10.0,
+            // Means are sqrt(2 dim) apart, the middle of a class dim nats more likely under its own.
+            temperature: shape.dim() as f64 / LOG_ODDS,
             consistency: Some(Consistency {
                 agreement: Agreement::CrossEntropy { confidence: 0.95 },
                 weight: 2.0,
