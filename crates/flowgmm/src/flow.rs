@@ -365,14 +365,50 @@ impl Bijection for Flow {
     }
 
     fn adapt(&mut self, x: &Tensor<2>) {
+        // Behind the last layer that adapts nobody needs to know what comes.
+        let Some(last) = self.layers.iter().rposition(|layer| layer.adapts()) else { return };
         let mut h = x.clone();
-        for layer in &mut self.layers {
+        for layer in &mut self.layers[..last] {
             layer.adapt(&h);
             h = layer.forward(h).value;
         }
+        self.layers[last].adapt(&h);
+    }
+
+    fn adapts(&self) -> bool {
+        self.layers.iter().any(|layer| layer.adapts())
     }
 
     fn boxed(&self) -> Box<dyn Bijection> {
         Box::new(self.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{bijection::ImageShape, image::ImageFlow, tensor::to_vec};
+
+    /// Chains leave out what does not adapt: a map that adapts has to say so, and one that does not, too.
+    #[test]
+    fn maps_that_adapt_say_so() {
+        let (rng, place) = (&mut semisup::rng(4), Place::cpu_f64());
+        let shape = ImageShape { channels: 1, height: 8, width: 8 };
+        let images = [ImageFlow::light(shape).unwrap(), ImageFlow::Paper { shape, hidden: 2, blocks: 1 }];
+        let specs = images.iter().flat_map(ImageFlow::layers).chain(BijectionSpec::examples(64, rng));
+        let (mut adapting, x) = (0, place.matrix((0..256).map(|i| i as f64 / 300.0).collect(), [4, 64]));
+        for spec in specs {
+            let flow = FlowSpec { dim: 64, layers: vec![spec] };
+            let mut flow = Flow::new(flow, Init::Random, rng, &place).unwrap();
+            let values = |layer: &dyn Bijection| -> Vec<f64> {
+                layer.thetas().iter().flat_map(|theta| to_vec(theta.value())).collect()
+            };
+            let layer = flow.layers[0].as_mut();
+            let before = values(layer);
+            layer.adapt(&x);
+            assert_eq!(before != values(layer), layer.adapts(), "{:?}", flow.spec);
+            adapting += usize::from(flow.adapts());
+        }
+        assert!(adapting > 2, "{adapting} maps adapt");
     }
 }

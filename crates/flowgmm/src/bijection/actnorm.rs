@@ -47,6 +47,10 @@ impl Bijection for ActNorm {
         z * self.theta.part(LOG_SCALE).neg().exp() - self.theta.part(SHIFT)
     }
 
+    fn adapts(&self) -> bool {
+        true
+    }
+
     fn adapt(&mut self, x: &Tensor<2>) {
         let [rows, dim] = x.dims();
         let (x, n) = (to_vec(x), rows as f64);

@@ -116,6 +116,11 @@ pub trait Bijection: Debug + Send + Sync {
     /// Data-dependent initialisation on a first batch; most maps need none.
     fn adapt(&mut self, _x: &Tensor<2>) {}
 
+    /// Whether [`Bijection::adapt`] does anything.
+    fn adapts(&self) -> bool {
+        false
+    }
+
     /// Moves stored statistics towards those of a batch, m <- (1 - momentum) m + momentum m_batch; returns f(x) with
     /// statistics of the batch. Most maps have none.
     fn settle(&mut self, x: Tensor<2>, _momentum: f64) -> Tensor<2> {

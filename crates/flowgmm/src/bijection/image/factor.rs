@@ -91,6 +91,10 @@ impl Bijection for FactorOut {
         self.inner.adapt(&kept);
     }
 
+    fn adapts(&self) -> bool {
+        self.inner.adapts()
+    }
+
     fn settle(&mut self, x: Tensor<2>, momentum: f64) -> Tensor<2> {
         let (kept, done) = self.split(x);
         Tensor::cat(vec![done, self.inner.settle(kept, momentum)], 1)

@@ -125,6 +125,10 @@ impl Bijection for ChannelMix {
         (self.apply(inverse, self.split(z)) - self.shift()).reshape([n, self.shape.dim()])
     }
 
+    fn adapts(&self) -> bool {
+        true
+    }
+
     fn adapt(&mut self, x: &Tensor<2>) {
         let (c, pixels) = (self.shape.channels, self.pixels());
         let values = to_vec(x);
