@@ -118,12 +118,10 @@ impl Run {
         let mut steps = Vec::new();
         for layer in &layers[start..] {
             match layer.kernel() {
-                Some(Kernel::Dense(coupling))
-                    if steps.is_empty() && couplings.len() < fused::MAX_COUPLINGS =>
-                {
+                Some(Kernel::Dense(coupling)) if steps.is_empty() && couplings.len() < fused::MAX_THETAS => {
                     couplings.push(coupling.clone());
                 }
-                Some(Kernel::Image(step)) if couplings.is_empty() && steps.len() < fused::MAX_STEPS => {
+                Some(Kernel::Image(step)) if couplings.is_empty() && steps.len() < fused::MAX_THETAS => {
                     steps.push(step.clone());
                 }
                 _ => break,

@@ -36,10 +36,10 @@ const KERNEL: usize = 2;
 impl ResidualTower {
     /// A tower of `blocks` blocks with fresh kernels, uniform in +-1/sqrt(fan in).
     pub fn new(channels: usize, blocks: usize, rng: &mut Rng, place: &Place) -> Result<Self> {
-        if channels == 0 || blocks == 0 || 2 * blocks > fused::MAX_LAYERS {
+        if channels == 0 || blocks == 0 || 2 * blocks > fused::MAX_THETAS {
             return Err(Error::Config(format!(
                 "a residual tower has at least one channel and 1 to {} blocks, got {channels} and {blocks}",
-                fused::MAX_LAYERS / 2
+                fused::MAX_THETAS / 2
             )));
         }
         let limit = 1.0 / (9.0 * channels as f64).sqrt();

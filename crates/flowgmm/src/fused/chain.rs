@@ -2,26 +2,15 @@
 
 use std::sync::Arc;
 
-use burn::{
-    backend::{
-        Autodiff, Flex, TensorMetadata,
-        autodiff::{
-            checkpoint::{base::Checkpointer, strategy::NoCheckpointing},
-            grads::Gradients,
-            ops::{Backward, Ops, OpsKind},
-        },
-    },
-    tensor::{Tensor, TensorData},
-};
+use burn::{backend::TensorMetadata, tensor::Tensor};
 use flowgmm_kernels::{Chain, Memory, Tape};
 
 use super::{
-    Plain, Tracked, applies, contiguous, differentiable, plain, plain_weights, slices, tensor, values,
+    Plain, applies,
+    node::{Fused, Gradient, shaped, tracked},
+    plain, plain_weights, slices, tensor, values,
 };
 use crate::{bijection::Mapped, theta::Theta};
-
-/// Longer runs are cut: Burn fixes the number of a node's parents at compile time.
-pub(crate) const MAX_COUPLINGS: usize = 16;
 
 /// Rows `[n, dim + 1]` of z and log_det, by the kernel, or `None` where only composed operations work.
 pub(crate) fn forward(
@@ -34,7 +23,7 @@ pub(crate) fn forward(
         return None;
     }
     if x.is_autodiff() || thetas.iter().any(|theta| theta.value().is_autodiff()) {
-        return Some(tracked(chain, memory, thetas, x));
+        return Some(tracked(&Run { chain: chain.clone(), memory }, thetas, x));
     }
     let weights = plain_weights(thetas);
     let rows = plain(x.clone());
@@ -60,76 +49,33 @@ pub(crate) fn inverse(chain: &Arc<Chain>, thetas: &[&Theta], z: &Tensor<2>) -> O
     Some(tensor(x, [n, dim], z))
 }
 
-fn tracked(chain: &Arc<Chain>, memory: Memory, thetas: &[&Theta], x: &Tensor<2>) -> Tensor<2> {
-    let mut parents: Vec<Tracked> = vec![differentiable(x.clone().autodiff())];
-    parents.extend(thetas.iter().map(|theta| differentiable(theta.value().clone().autodiff())));
-    macro_rules! by_count {
-        ($($n:literal)*) => {
-            match parents.len() {
-                $($n => node::<$n>(chain, memory, parents),)*
-                _ => unreachable!("runs are cut at {MAX_COUPLINGS} couplings"),
-            }
-        };
-    }
-    let out = by_count!(2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17);
-    Tensor::from_primitive::<Autodiff<Flex>>(out)
-}
-
-fn node<const N: usize>(chain: &Arc<Chain>, memory: Memory, parents: Vec<Tracked>) -> Tracked {
-    let parents: [Tracked; N] = parents.try_into().expect("counted by the caller");
-    let guards = parents.each_ref().map(|parent| parent.node());
-    let primitives: Vec<Plain> =
-        parents.into_iter().map(|parent| contiguous(parent.into_parts().0)).collect();
-    let (x, weights) = primitives.split_first().expect("x comes first");
-    let n = x.shape()[0];
-    let rows = |values: Vec<f32>| Plain::from_data(TensorData::new(values, [n, chain.dim() + 1]));
-    match ChainBackward::<N>.prepare::<NoCheckpointing>(guards).compute_bound().stateful() {
-        OpsKind::Tracked(prepared) => {
-            let (out, tape) = chain.forward_keeping(memory, &slices(weights), values(x), n);
-            let saved = Saved { chain: chain.clone(), weights: weights.to_vec(), tape: Arc::new(tape) };
-            prepared.finish(saved, rows(out))
-        }
-        OpsKind::UnTracked(prepared) => {
-            prepared.finish(rows(chain.forward_only(&slices(weights), values(x), n)))
-        }
-    }
-}
-
-/// What the backward pass needs.
 #[derive(Clone, Debug)]
-struct Saved {
+struct Run {
     chain: Arc<Chain>,
-    weights: Vec<Plain>,
-    tape: Arc<Tape>,
+    memory: Memory,
 }
 
-#[derive(Debug)]
-struct ChainBackward<const N: usize>;
+impl Fused for Run {
+    type Tape = Tape;
 
-impl<const N: usize> Backward<Flex, N> for ChainBackward<N> {
-    type State = Saved;
+    fn keeping(&self, thetas: &[Plain], x: &Plain) -> (Plain, Tape) {
+        let n = x.shape()[0];
+        let (out, tape) = self.chain.forward_keeping(self.memory, &slices(thetas), values(x), n);
+        (shaped(out, [n, self.chain.dim() + 1]), tape)
+    }
 
-    fn backward(self, ops: Ops<Saved, N>, grads: &mut Gradients, _: &mut Checkpointer) {
-        let upstream = contiguous(grads.consume::<Flex>(&ops.node));
-        let Saved { chain, weights, tape } = ops.state;
-        let n = upstream.shape()[0];
+    fn alone(&self, thetas: &[Plain], x: &Plain) -> Plain {
+        let n = x.shape()[0];
+        shaped(self.chain.forward_only(&slices(thetas), values(x), n), [n, self.chain.dim() + 1])
+    }
+
+    fn backward(&self, thetas: &[Plain], tape: &Tape, upstream: &Plain, of_x: bool) -> Gradient {
+        let (chain, weights) = (&self.chain, slices(thetas));
         // Data rows rarely want a gradient; without it the kernel skips the last product.
-        let (thetas, x) = if ops.parents[0].is_some() {
-            let found = chain.backward(&slices(&weights), &tape, values(&upstream));
-            (found.thetas, found.x)
-        } else {
-            (chain.backward_thetas(&slices(&weights), &tape, values(&upstream)), Vec::new())
-        };
-        let vectors = thetas.into_iter().map(|g| {
-            let length = g.len();
-            Plain::from_data(TensorData::new(g, [length]))
-        });
-        let rows = if x.is_empty() { 0 } else { n };
-        let x = Plain::from_data(TensorData::new(x, [rows, chain.dim()]));
-        for (parent, gradient) in ops.parents.into_iter().zip(std::iter::once(x).chain(vectors)) {
-            if let Some(parent) = parent {
-                grads.register::<Flex>(parent.id, gradient);
-            }
+        if !of_x {
+            return Gradient { thetas: chain.backward_thetas(&weights, tape, values(upstream)), x: None };
         }
+        let found = chain.backward(&weights, tape, values(upstream));
+        Gradient { thetas: found.thetas, x: Some(shaped(found.x, [upstream.shape()[0], chain.dim()])) }
     }
 }

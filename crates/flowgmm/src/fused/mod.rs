@@ -12,12 +12,15 @@
 //! | `gaussians` | the mixture's log-densities: parents (rows of z or of z and log_det, means, log sigmas) |
 //! | `residual` | a tower of residual blocks on images: parents (x, theta_1, ..., theta_m) |
 //! | `adam` | the optimiser's update, in place |
+//!
+//! `node` is what those with parents (x, theta_1, ..., theta_m) share.
 
 mod adam;
 mod chain;
 mod convolution;
 mod gaussians;
 mod image;
+mod node;
 mod residual;
 
 use burn::{
@@ -28,12 +31,13 @@ use burn::{
 use crate::theta::Theta;
 
 pub(crate) use adam::{adam, sum_of_squares};
-pub(crate) use chain::{MAX_COUPLINGS, cut, forward, inverse};
+pub(crate) use chain::{cut, forward, inverse};
 pub(crate) use convolution::convolution;
 pub(crate) use flowgmm_kernels::Tail;
 pub(crate) use gaussians::log_densities;
-pub(crate) use image::{MAX_STEPS, image_forward, image_inverse};
-pub(crate) use residual::{MAX_LAYERS, Tower, residual_tower};
+pub(crate) use image::{image_forward, image_inverse};
+pub(crate) use node::MAX_THETAS;
+pub(crate) use residual::{Tower, residual_tower};
 
 type Plain = FloatTensor<Flex>;
 type Tracked = FloatTensor<Autodiff<Flex>>;
