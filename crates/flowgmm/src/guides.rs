@@ -115,8 +115,8 @@ impl Ready {
 pub(crate) struct Guides {
     ready: Vec<(Guide, Ready)>,
     n_classes: usize,
-    /// What opinions on each class are multiplied by.
-    fair: Option<Array1<f64>>,
+    /// Whether opinions are held to be of as many labels of every class.
+    fair: bool,
 }
 
 impl Guides {
@@ -127,14 +127,12 @@ impl Guides {
         shaped: ArrayView2<f64>,
     ) -> Result<Self> {
         let ready = guides.iter().map(|guide| Ok((*guide, Ready::new(&guide.by, x, shaped)?)));
-        Ok(Self { ready: ready.collect::<Result<_>>()?, n_classes, fair: None })
+        Ok(Self { ready: ready.collect::<Result<_>>()?, n_classes, fair: false })
     }
 
-    /// Opinions as though every class had as many labels: teachers expect classes to be as common as their labels are,
-    /// and labels may have been asked for where they were missing. With p(k | x) from n_k labels, p_k / n_k.
-    pub(crate) fn fair_to_classes(mut self, counts: &[usize]) -> Self {
-        let uneven = counts.iter().any(|n| *n != counts[0]);
-        self.fair = uneven.then(|| counts.iter().map(|&n| 1.0 / n.max(1) as f64).collect());
+    /// Opinions as though every class had as many labels: labels may have been asked for where they were missing.
+    pub(crate) fn fair_to_classes(mut self) -> Self {
+        self.fair = true;
         self
     }
 
@@ -142,15 +140,27 @@ impl Guides {
     pub(crate) fn opinion(&self, y: &[Option<usize>]) -> Option<Array2<f64>> {
         let total: f64 = self.ready.iter().map(|(guide, _)| guide.weight).sum();
         let opinions = self.ready.iter().map(|(guide, ready)| {
-            let mut p = sharpened(ready.opinion(y, self.n_classes), guide.sharpness);
-            if let Some(fair) = &self.fair {
-                p *= fair;
-                p.rows_mut().into_iter().for_each(|mut row| row /= row.sum());
-            }
+            let p = ready.opinion(y, self.n_classes);
+            let p = if self.fair { per_label(p, y) } else { p };
+            let p = sharpened(p, guide.sharpness);
             p * (guide.weight / total)
         });
         opinions.reduce(|a, b| a + b)
     }
+}
+
+/// Opinions p(k | x) from n_k labels of each class, held to be of as many of every class: p_k / n_k, normalised. Teachers
+/// expect classes to be as common as their labels are. Comes before sharpening, which would sharpen that, too.
+pub(crate) fn per_label(mut p: Array2<f64>, y: &[Option<usize>]) -> Array2<f64> {
+    let mut counts = vec![0_usize; p.ncols()];
+    y.iter().flatten().for_each(|&k| counts[k] += 1);
+    if counts.iter().all(|n| *n == counts[0]) {
+        return p;
+    }
+    let share: Array1<f64> = counts.iter().map(|&n| 1.0 / n.max(1) as f64).collect();
+    p *= &share;
+    p.rows_mut().into_iter().for_each(|mut row| row /= row.sum());
+    p
 }
 
 /// p^gamma, its rows normalised.
@@ -190,13 +200,21 @@ mod tests {
         y[..4].fill(Some(0));
         y[20] = Some(1);
         let by = Teacher::LabelSpreading { space: None, neighbours: 2, alpha: 0.9 };
-        let guides = || Guides::new(&[Guide::plain(by)], 2, x.view(), x.view()).expect("rows in a line");
+        let guides = |sharpness| {
+            let guide = Guide { by, sharpness, weight: 1.0 };
+            Guides::new(&[guide], 2, x.view(), x.view()).expect("rows in a line")
+        };
         let ask = |guides: Guides| guides.opinion(&y).expect("one guide");
-        let (plain, fair) = (ask(guides()), ask(guides().fair_to_classes(&[4, 1])));
+        let (plain, fair) = (ask(guides(1.0)), ask(guides(1.0).fair_to_classes()));
         assert!(fair[[12, 1]] > plain[[12, 1]] + 0.05, "{} {}", fair[[12, 1]], plain[[12, 1]]);
         let ratio = |p: &Array2<f64>| p[[12, 1]] / p[[12, 0]];
         assert!((ratio(&fair) / ratio(&plain) - 4.0).abs() < 1e-9);
-        assert_eq!(ask(guides().fair_to_classes(&[3, 3])), plain, "even labels change nothing");
+        let (plain, fair) = (ask(guides(3.0)), ask(guides(3.0).fair_to_classes()));
+        assert!((ratio(&fair) / ratio(&plain) - 64.0).abs() < 1e-6, "what is sharpened is fair already");
+        let mut even = y;
+        even[1..4].fill(None);
+        let ask = |guides: Guides| guides.opinion(&even).expect("one guide");
+        assert_eq!(ask(guides(2.0).fair_to_classes()), ask(guides(2.0)), "even labels change nothing");
     }
 
     #[test]

@@ -46,7 +46,7 @@ impl Prepared {
         let guides = if data.unlabelled().is_empty() { &[] } else { config.guides.as_slice() };
         let guides = Guides::new(guides, data.n_classes(), x.view(), shaped.view())?;
         let guides = match config.architecture.prior {
-            Prior::Estimated { .. } => guides.fair_to_classes(&data.class_counts()),
+            Prior::Estimated { .. } => guides.fair_to_classes(),
             Prior::Uniform | Prior::Empirical | Prior::Given(_) => guides,
         };
         let mut problem = Self {

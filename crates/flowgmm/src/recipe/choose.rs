@@ -57,7 +57,7 @@ impl Recipe {
     pub fn choose(data: &SemiSupervised, seed: u64) -> Result<Self> {
         let mut recipe = Self { config: FitConfig::table(data), decisions: Vec::new() };
         recipe.choose_columns(data);
-        let sample = Sample::new(data, recipe.config.columns, seed);
+        let sample = Sample::new(data, recipe.config.columns, !clearly_uneven(data), seed);
         let spaces = spaces(sample.shaped.view());
         recipe.config.prepare = spaces[0];
         let spreading = |space: &Prepare| Teacher::LabelSpreading {
@@ -160,9 +160,7 @@ impl Recipe {
     fn choose_prior(&mut self, data: &SemiSupervised) {
         let counts = data.class_counts();
         let (n, k) = (data.labelled().len() as f64, data.n_classes() as f64);
-        let uneven: f64 = counts.iter().map(|&c| (c as f64 - n / k).powi(2) / (n / k)).sum();
-        // Even chances give K - 1 on average, with a variance of twice that.
-        if uneven > k - 1.0 + 3.0 * (2.0 * (k - 1.0)).sqrt() {
+        if clearly_uneven(data) {
             // One more label of each class: a class is never ruled out.
             let shares: Vec<f64> = counts.iter().map(|&c| (c as f64 + 1.0) / (n + k)).collect();
             self.config.architecture.prior = Prior::Given(shares);
@@ -209,6 +207,14 @@ impl Recipe {
         );
         self.note("size", choice, format!("{n} rows of {} columns, {k} classes", data.dim()));
     }
+}
+
+/// Whether labels are so uneven over classes that they hardly were drawn evenly, by chi-square: even chances give K - 1 on
+/// average, with a variance of twice that.
+fn clearly_uneven(data: &SemiSupervised) -> bool {
+    let (n, k) = (data.labelled().len() as f64, data.n_classes() as f64);
+    let uneven: f64 = data.class_counts().iter().map(|&c| (c as f64 - n / k).powi(2) / (n / k)).sum();
+    uneven > k - 1.0 + 3.0 * (2.0 * (k - 1.0)).sqrt()
 }
 
 /// The one that gives held-out labels most probability.

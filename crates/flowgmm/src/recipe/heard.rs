@@ -7,7 +7,7 @@ use semisup::{SemiSupervised, fit_temperature, metrics::arg_max, split};
 use crate::{
     Result,
     config::Columns,
-    guides::{Guide, Ready, Teacher, sharpened},
+    guides::{Guide, Ready, Teacher, per_label, sharpened},
     train::{Purpose, stream},
 };
 
@@ -29,12 +29,14 @@ pub(super) struct Sample {
     y: Vec<Option<usize>>,
     n_classes: usize,
     n_labelled: usize,
+    /// Whether labels say nothing of how common classes are.
+    fair: bool,
     /// Folds (labelled rows) of all repeats; `None` if a class has one label only.
     folds: Option<Vec<Vec<usize>>>,
 }
 
 impl Sample {
-    pub(super) fn new(data: &SemiSupervised, columns: Columns, seed: u64) -> Self {
+    pub(super) fn new(data: &SemiSupervised, columns: Columns, fair: bool, seed: u64) -> Self {
         let labelled = data.labelled();
         let mut rows = data.unlabelled();
         rows.shuffle(&mut stream(seed, Purpose::Selection, 0));
@@ -52,7 +54,7 @@ impl Sample {
         });
         let x = data.x().select(Axis(0), &rows);
         let shaped = semisup::shape(x.view(), &columns.learn(x.view()));
-        Self { shaped, y, n_classes: data.n_classes(), n_labelled, folds }
+        Self { shaped, y, n_classes: data.n_classes(), n_labelled, fair, folds }
     }
 
     /// Labels with a fold hidden.
@@ -74,7 +76,9 @@ impl Sample {
         let mut p = Array2::zeros((0, self.n_classes));
         let (mut y, mut rows) = (Vec::new(), Vec::new());
         for fold in folds {
-            let opinion = ready.opinion(&self.visible(fold)[..n], self.n_classes);
+            let visible = self.visible(fold);
+            let opinion = ready.opinion(&visible[..n], self.n_classes);
+            let opinion = if self.fair { per_label(opinion, &visible[..n]) } else { opinion };
             for &row in fold {
                 p.push_row(opinion.row(row)).expect("as many classes");
                 y.push(self.y[row].expect("folds are of labelled rows"));
