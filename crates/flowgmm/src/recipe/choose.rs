@@ -57,7 +57,7 @@ impl Recipe {
     pub fn choose(data: &SemiSupervised, seed: u64) -> Result<Self> {
         let mut recipe = Self { config: FitConfig::table(data), decisions: Vec::new() };
         recipe.choose_columns(data);
-        let sample = Sample::new(data, recipe.config.columns, !clearly_uneven(data), seed);
+        let sample = Sample::new(data, recipe.config.columns, somewhat_uneven(data), seed);
         let spaces = spaces(sample.shaped.view());
         recipe.config.prepare = spaces[0];
         let spreading = |space: &Prepare| Teacher::LabelSpreading {
@@ -207,6 +207,13 @@ impl Recipe {
         );
         self.note("size", choice, format!("{n} rows of {} columns, {k} classes", data.dim()));
     }
+}
+
+/// Whether labels are uneven, but not clearly: then what they say of how common classes are is not believed. With even
+/// labels there is nothing to disbelieve, and folds that hide one label more of a class than of another are no reason.
+fn somewhat_uneven(data: &SemiSupervised) -> bool {
+    let counts = data.class_counts();
+    counts.iter().any(|n| *n != counts[0]) && !clearly_uneven(data)
 }
 
 /// Whether labels are so uneven over classes that they hardly were drawn evenly, by chi-square: even chances give K - 1 on
