@@ -6,7 +6,7 @@
 //! once: accuracy, bits per pixel. `--held-out` measures on labelled images that training does not see instead, and
 //! `--unseen-labels` on unlabelled training images, which is how settings are compared.
 
-use std::{fs, path::PathBuf, time::Instant};
+use std::{fs, path::PathBuf, process::ExitCode, time::Instant};
 
 use clap::Parser;
 use flowgmm::{
@@ -90,8 +90,17 @@ struct Arguments {
     evaluate: Option<PathBuf>,
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let arguments = Arguments::parse();
+fn main() -> ExitCode {
+    match measure(Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
     let store = Store::from_env();
     let train = store.images(&arguments.data, Part::Train)?;
     let labelled =
