@@ -16,7 +16,7 @@ use flowgmm::{
     bits_per_dim, dequantised,
     objective::Agreement,
     tensor::Place,
-    train::{Control, EpochRecord, ImageViews},
+    train::{Control, EpochRecord, ImageViews, Refine},
 };
 use flowgmm_datasets::{ImageSet, Part, Store};
 use ndarray::Array2;
@@ -64,6 +64,9 @@ struct Arguments {
     /// How sure the other view must be to count.
     #[arg(long)]
     confidence: Option<f64>,
+    /// Refinement: first decisions, every, views at rest, as fractions of training; 1 1 1 is none.
+    #[arg(long, num_args = 3, value_names = ["FROM", "EVERY", "REST"])]
+    refine: Option<Vec<f64>>,
     /// Views: shift, rotation in degrees, scale, shear, erased square.
     #[arg(long, num_args = 5, value_names = ["PIXELS", "DEGREES", "SCALE", "SHEAR", "SIDE"])]
     views: Option<Vec<f64>>,
@@ -267,6 +270,9 @@ fn configuration(
         if let Some(confidence) = arguments.confidence {
             consistency.agreement = Agreement::CrossEntropy { confidence };
         }
+    }
+    if let Some([from, every, rest]) = arguments.refine.as_deref() {
+        train.refine = Some(Refine { from: *from, every: *every, rest: *rest });
     }
     train.objective.temperature = arguments.temperature.unwrap_or(train.objective.temperature);
     if let Some([labelled, unlabelled]) = arguments.batch.as_deref() {

@@ -372,6 +372,11 @@ impl TrainConfig {
                 "moves within the image, rotations up to 180, scales up to 0.9, shears up to 1",
             ),
             (
+                "train.refine",
+                self.refine.is_none_or(|r| r.is_sensible()),
+                "fractions of training, rest not before from, every above 0",
+            ),
+            (
                 "train.objective weights",
                 weights.into_iter().chain(extra.into_iter().copied().flatten()).all(weight),
                 "at least 0",

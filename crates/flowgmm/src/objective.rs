@@ -180,7 +180,7 @@ pub struct UnlabelledBatch {
     pub other_view: Option<Tensor<2>>,
     /// Soft targets, `[n_u, K]`.
     pub soft: Option<Tensor<2>>,
-    /// EM's responsibilities, `[n_u, K]`.
+    /// EM's responsibilities, or what a refinement decided, `[n_u, K]`.
     pub responsibilities: Option<Tensor<2>>,
 }
 
@@ -259,6 +259,11 @@ impl Objective {
                 add("unlabelled", self.unlabelled * unit, nll);
             }
             let discriminative = self.tempered(&unlabelled);
+            if let (Some(consistency), Some(decided), Unlabelled::Marginal) =
+                (&self.consistency, &rows.responsibilities, self.unlabelled_term)
+            {
+                add("consistency", consistency.weight, cross_entropy(&discriminative, decided.clone()));
+            }
             if let (Some(consistency), Some(other)) = (&self.consistency, &rows.other_view) {
                 let weight = consistency.weight * (progress / consistency.ramp.max(1e-12)).min(1.0);
                 match consistency.agreement {

@@ -17,7 +17,9 @@ use flowgmm::{
     fit,
     objective::{Agreement, Consistency, Scale, SoftTargets},
     tensor::{Place, to_vec},
-    train::{Control, EpochRecord, Rows, Schedule, Shape, TrainConfig, TrainState, Trainer, TrainingRows},
+    train::{
+        Control, EpochRecord, Refine, Rows, Schedule, Shape, TrainConfig, TrainState, Trainer, TrainingRows,
+    },
 };
 use ndarray::Array2;
 use semisup::{SemiSupervised, Toy};
@@ -88,6 +90,11 @@ fn variants() -> Vec<(&'static str, FitConfig)> {
         ("likelihood", consistent(Agreement::Likelihood)),
         ("squared difference", consistent(Agreement::SquaredDifference)),
         ("cross-entropy", consistent(Agreement::CrossEntropy { confidence: 0.6 })),
+        ("refined", {
+            let mut config = consistent(Agreement::CrossEntropy { confidence: 0.6 });
+            config.train.refine = Some(Refine { from: 0.3, every: 0.2, rest: 0.6 });
+            config
+        }),
         (
             "trained mixture",
             with(&|c| {

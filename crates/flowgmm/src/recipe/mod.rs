@@ -70,6 +70,7 @@ impl FitConfig {
                 noise: 0.04,
                 view_noise: 0.05,
                 views: None,
+                refine: None,
                 dropout: 0.0,
                 em: None,
             },

@@ -179,7 +179,18 @@ impl<'a> Batches<'a> {
         }
     }
 
-    /// The batch of step `step`; `q` are EM's responsibilities of all unlabelled rows.
+    /// From now on rows have one view.
+    pub(crate) fn refine(&mut self) {
+        self.noise.two_views = false;
+    }
+
+    /// From now on views are of this kind, if of any.
+    pub(crate) fn rest(&mut self, still: Option<&'a dyn Perturbation>) {
+        self.noise.labelled = self.noise.labelled.and(still);
+        self.noise.unlabelled = self.noise.unlabelled.and(still);
+    }
+
+    /// The batch of step `step`; `q` are EM's responsibilities or the decisions of all unlabelled rows.
     pub(crate) fn batch(&mut self, step: usize, q: Option<&[f32]>, place: &Place) -> Batch {
         let rng = &mut stream(self.seed, Purpose::Noise, step as u64);
         let (dim, k) = (self.rows.labelled.dim, self.rows.n_classes);

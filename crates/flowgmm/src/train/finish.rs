@@ -2,7 +2,7 @@
 
 use burn::tensor::Tensor;
 
-use super::{Perturbation, Trainer, batches::Noise};
+use super::{Perturbation, Rows, Trainer, batches::Noise};
 use crate::{model::FlowGmm, objective::predictions};
 
 /// Batches over which the statistics of a finished model are averaged, and of one that is only looked at.
@@ -18,7 +18,7 @@ impl Trainer<'_> {
         self.settled(self.state.averaged(), SETTLING)
     }
 
-    fn settled(&self, mut model: FlowGmm, count: usize) -> FlowGmm {
+    pub(super) fn settled(&self, mut model: FlowGmm, count: usize) -> FlowGmm {
         if !model.has_statistics() {
             return model;
         }
@@ -40,13 +40,28 @@ impl Trainer<'_> {
     /// Accuracy of the weights as they are on all labelled rows.
     pub(super) fn labelled_accuracy(&self) -> f64 {
         let model = self.settled(self.state.model.clone(), GLANCE);
-        let (place, n) = (model.place(), self.rows.labelled.len());
-        let starts = (0..n).step_by(PREDICTION_BATCH);
-        let predicted = starts.flat_map(|start| {
-            let x = self.rows.labelled.stretch(start, PREDICTION_BATCH.min(n - start), &place);
-            predictions(&model.densities(x))
-        });
-        let right = predicted.zip(&self.rows.y).filter(|(a, b)| a == *b).count();
+        let predicted = decided(&model, &self.rows.labelled);
+        let right = predicted.iter().zip(&self.rows.y).filter(|(a, b)| a == b).count();
         right as f64 / self.rows.y.len().max(1) as f64
     }
+
+    /// What the model to keep would say of every unlabelled row as it is, one-hot, `[n_u, K]`.
+    pub(super) fn decisions(&self) -> Vec<f32> {
+        let k = self.rows.n_classes;
+        let mut one_hot = vec![0.0; self.rows.unlabelled.len() * k];
+        for (row, class) in decided(&self.finished(), &self.rows.unlabelled).into_iter().enumerate() {
+            one_hot[row * k + class] = 1.0;
+        }
+        one_hot
+    }
+}
+
+/// The class a model gives each row.
+fn decided(model: &FlowGmm, rows: &Rows) -> Vec<usize> {
+    let (place, n) = (model.place(), rows.len());
+    let starts = (0..n).step_by(PREDICTION_BATCH);
+    let classes = starts.flat_map(|start| {
+        predictions(&model.densities(rows.stretch(start, PREDICTION_BATCH.min(n - start), &place)))
+    });
+    classes.collect()
 }

@@ -9,6 +9,7 @@ mod batches;
 mod finish;
 mod history;
 mod optim;
+mod refine;
 mod schedule;
 mod views;
 
@@ -22,6 +23,7 @@ pub(crate) use batches::{Batches, Noise, Purpose, stream};
 pub use batches::{Rows, TrainingRows};
 pub use history::{EpochRecord, History};
 pub use optim::{Adam, AdamConfig, Average, Decay};
+pub use refine::Refine;
 pub use schedule::{Schedule, Shape};
 pub use views::ImageViews;
 
@@ -60,6 +62,9 @@ pub struct TrainConfig {
     /// Views of images, for labelled rows too, in place of both noises.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub views: Option<ImageViews>,
+    /// The last part of training, if it is to differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refine: Option<Refine>,
     /// Share of the first hidden layer's units that a step leaves out in every coupling's network. Above 0, composed
     /// operations compute the steps, whatever the engine: the kernels have no dropout.
     pub dropout: f64,
@@ -143,7 +148,7 @@ pub struct TrainState {
     pub(crate) rollbacks: usize,
     pub(crate) failures: usize,
     pub(crate) good: Option<Good>,
-    /// Responsibilities of the last E-step, `[n_u, K]`.
+    /// Responsibilities of the last E-step, or what a refinement decided, `[n_u, K]`.
     pub(crate) q: Option<Vec<f32>>,
     /// What happened so far.
     pub history: History,
@@ -238,6 +243,7 @@ impl<'a> Trainer<'a> {
     }
 
     fn run_on(&mut self, noise: Noise, observer: &mut dyn Observer) -> Result<()> {
+        let at_rest = self.config.views.map(ImageViews::at_rest);
         let mut batches = self.batches(noise);
         let place = self.state.model.place();
         let objective = self.objective();
@@ -247,6 +253,18 @@ impl<'a> Trainer<'a> {
                 && self.state.step.is_multiple_of(em.every.max(1) * self.steps_per_epoch())
             {
                 self.expectation(em)?;
+            }
+            if let Some(refine) = self.refinement() {
+                let (step, steps) = (self.state.step, self.config.steps);
+                if refine.decides(step, steps) {
+                    self.state.q = Some(self.decisions());
+                }
+                if self.state.q.is_some() {
+                    batches.refine();
+                }
+                if refine.rests(step, steps) {
+                    batches.rest(at_rest.as_ref().map(|views| views as &dyn Perturbation));
+                }
             }
             let batch = batches.batch(self.state.step, self.state.q.as_deref(), &place);
             let progress = self.state.step as f64 / self.config.steps as f64;

@@ -40,6 +40,11 @@ impl ImageViews {
         Self { shape, shift, flip: false, rotate: 0.0, scale: 0.0, shear: 0.0, erase: 0 }
     }
 
+    /// The same images unmoved; mirrored still, if that is how they are.
+    pub(crate) fn at_rest(self) -> Self {
+        Self { flip: self.flip, ..Self::shifts(self.shape, 0) }
+    }
+
     /// Whether the numbers make sense.
     pub(crate) fn is_sensible(&self) -> bool {
         let below = |v: f64, most: f64| (0.0..=most).contains(&v);
