@@ -32,6 +32,9 @@ use semisup::{
 };
 use serde_json::{Value, json};
 
+/// Times that labels are asked for: some ten at once, as `explain` does.
+const ROUNDS: usize = 4;
+
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 #[derive(Parser)]
@@ -218,32 +221,45 @@ fn conformal(set: &Set, draw: u64) -> Outcome<Value> {
     }))
 }
 
-/// As many labels again, asked for or drawn; each time the model is fitted anew with nothing to choose, as `fit` does.
+/// As many labels again, drawn or asked for, a few at a time; each time the model is fitted anew with nothing to choose, as
+/// `fit` does.
 fn chosen_against_drawn(set: &Set, draw: u64) -> Outcome<Value> {
     let problem = set.draw(0.2, draw)?;
-    let train = &problem.train;
-    let (labelled, unlabelled) = (train.labelled(), train.unlabelled());
-    let before = fit(train, draw)?;
-    let x = |rows: &[usize]| train.x().select(Axis(0), rows);
-    let asked = label_next(&before, x(&unlabelled).view(), Some(x(&labelled).view()), labelled.len());
-    let asked: Vec<usize> = asked.iter().map(|suggestion| unlabelled[suggestion.row]).collect();
-    let mut drawn = unlabelled.clone();
-    drawn.shuffle(&mut semisup::rng(draw));
-    drawn.truncate(labelled.len());
     let truth = truth_of(set, draw)?;
-    let with = |rows: &[usize]| -> Outcome<f64> {
-        let mut y = train.y().to_vec();
-        rows.iter().for_each(|&row| y[row] = Some(truth[row]));
-        let more =
-            SemiSupervised::new(train.x().to_owned(), y, train.classes().to_vec(), train.columns().to_vec())?;
-        Ok(accuracy(&fit(&more.with_steps(train.steps().to_vec()), draw)?, &problem.test))
-    };
+    let train = &problem.train;
+    let count = train.labelled().len();
+    let before = fit(train, draw)?;
+    let first = accuracy(&before, &problem.test);
+    let mut asked = with_labels(train, &truth, &[])?;
+    let mut model = before;
+    for round in 0..ROUNDS {
+        let (labelled, unlabelled) = (asked.labelled(), asked.unlabelled());
+        let x = |rows: &[usize]| asked.x().select(Axis(0), rows);
+        let more = count * (round + 1) / ROUNDS - count * round / ROUNDS;
+        let chosen = label_next(&model, x(&unlabelled).view(), Some(x(&labelled).view()), more);
+        let chosen: Vec<usize> = chosen.iter().map(|suggestion| unlabelled[suggestion.row]).collect();
+        asked = with_labels(&asked, &truth, &chosen)?;
+        model = fit(&asked, draw)?;
+    }
+    let mut drawn = train.unlabelled();
+    drawn.shuffle(&mut semisup::rng(draw));
+    drawn.truncate(count);
+    let drawn = fit(&with_labels(train, &truth, &drawn)?, draw)?;
     Ok(json!({
-        "labels": labelled.len(),
-        "before": accuracy(&before, &problem.test),
-        "asked": with(&asked)?,
-        "drawn": with(&drawn)?,
+        "labels": count,
+        "rounds": ROUNDS,
+        "before": first,
+        "asked": accuracy(&model, &problem.test),
+        "drawn": accuracy(&drawn, &problem.test),
     }))
+}
+
+/// The same rows with the labels of some more.
+fn with_labels(data: &SemiSupervised, truth: &[usize], rows: &[usize]) -> Outcome<SemiSupervised> {
+    let mut y = data.y().to_vec();
+    rows.iter().for_each(|&row| y[row] = Some(truth[row]));
+    let more = SemiSupervised::new(data.x().to_owned(), y, data.classes().to_vec(), data.columns().to_vec())?;
+    Ok(more.with_steps(data.steps().to_vec()))
 }
 
 /// The classes of all of a problem's training rows, found by their values.
