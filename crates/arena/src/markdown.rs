@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::stats::least_p_flip;
+use crate::stats::{Spread, least_p_flip};
 use crate::summary::{Entry, Row, SIGNIFICANCE, Summary};
 use crate::{Error, LabelSource, Result};
 
@@ -59,14 +59,19 @@ fn labels(source: &LabelSource) -> String {
     }
 }
 
+/// Mean and spread in percent; one draw has no spread.
+pub(crate) fn percent(accuracy: Spread) -> String {
+    match accuracy.n {
+        1 => format!("{:.1}", 100. * accuracy.mean),
+        _ => format!("{:.1} ± {:.1}", 100. * accuracy.mean, 100. * accuracy.sd),
+    }
+}
+
 fn shown(summary: &Summary, row: &Row, place: usize, entry: &Entry) -> String {
     let Some(accuracy) = entry.accuracy else {
         return if entry.failed > 0 { "failed".into() } else { "–".into() };
     };
-    let number = match summary.draws {
-        1 => format!("{:.1}", 100. * accuracy.mean), // one draw has no spread
-        _ => format!("{:.1} ± {:.1}", 100. * accuracy.mean, 100. * accuracy.sd),
-    };
+    let number = percent(accuracy);
     let number = if row.best == Some(place) { format!("**{number}**") } else { number };
     let close = if row.is_close(entry) { "†" } else { "" };
     let partial = if accuracy.n < summary.draws {

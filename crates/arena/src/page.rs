@@ -5,7 +5,7 @@ use flowgmm_report::{
 };
 
 use crate::LabelSource;
-use crate::markdown::{explanation, head, p_text};
+use crate::markdown::{explanation, head, p_text, percent};
 use crate::stats::Spread;
 use crate::summary::{Entry, Row, Summary};
 
@@ -48,7 +48,7 @@ fn accuracy_cell(row: &Row, entry: &Entry) -> Shown {
         None => Shown::Missing,
         Some(accuracy) => {
             let close = if row.is_close(entry) { "†" } else { "" };
-            let text = format!("{:.1} ± {:.1}{close}", 100. * accuracy.mean, 100. * accuracy.sd);
+            let text = percent(accuracy) + close;
             let most = row.best.and_then(|best| row.entries[best].accuracy).map_or(0, |best| best.n);
             if accuracy.n < most {
                 return format!("{text} ({} of {most})", accuracy.n).into(); // as text it is not ranked
