@@ -32,9 +32,6 @@ use semisup::{
 };
 use serde_json::{Value, json};
 
-/// Times that labels are asked for: some ten at once, as `explain` does.
-const ROUNDS: usize = 4;
-
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 #[derive(Parser)]
@@ -60,6 +57,9 @@ enum What {
         /// Datasets
         #[arg(long, num_args = 1.., default_values_t = ["optdigits".to_string(), "pendigits".to_string(), "satimage".to_string()])]
         sets: Vec<String>,
+        /// Times that labels are asked for; four makes some ten at once, as `explain` does
+        #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..))]
+        rounds: u16,
     },
     /// How well each score tells the images of a model from others
     OutOfDomain {
@@ -95,13 +95,15 @@ struct Common {
 fn main() -> Outcome<()> {
     match Arguments::parse().what {
         What::Conformal { common, sets } => every(&common, &sets, conformal),
-        What::LabelNext { common, sets } => every(&common, &sets, chosen_against_drawn),
+        What::LabelNext { common, sets, rounds } => {
+            every(&common, &sets, |set, draw| chosen_against_drawn(set, draw, usize::from(rounds)))
+        }
         What::OutOfDomain { common, model, ours, others } => out_of_domain(&common, &model, &ours, &others),
     }
 }
 
 /// Measures each dataset and draw that is not measured yet.
-fn every(common: &Common, sets: &[String], measure: fn(&Set, u64) -> Outcome<Value>) -> Outcome<()> {
+fn every(common: &Common, sets: &[String], measure: impl Fn(&Set, u64) -> Outcome<Value>) -> Outcome<()> {
     let mut results = read(&common.out)?;
     for name in sets {
         let set = Set::load(&common.data, name)?;
@@ -223,7 +225,7 @@ fn conformal(set: &Set, draw: u64) -> Outcome<Value> {
 
 /// As many labels again, drawn or asked for, a few at a time; each time the model is fitted anew with nothing to choose, as
 /// `fit` does.
-fn chosen_against_drawn(set: &Set, draw: u64) -> Outcome<Value> {
+fn chosen_against_drawn(set: &Set, draw: u64, rounds: usize) -> Outcome<Value> {
     let problem = set.draw(0.2, draw)?;
     let truth = truth_of(set, draw)?;
     let train = &problem.train;
@@ -232,10 +234,10 @@ fn chosen_against_drawn(set: &Set, draw: u64) -> Outcome<Value> {
     let first = accuracy(&before, &problem.test);
     let mut asked = with_labels(train, &truth, &[])?;
     let mut model = before;
-    for round in 0..ROUNDS {
+    for round in 0..rounds {
         let (labelled, unlabelled) = (asked.labelled(), asked.unlabelled());
         let x = |rows: &[usize]| asked.x().select(Axis(0), rows);
-        let more = count * (round + 1) / ROUNDS - count * round / ROUNDS;
+        let more = count * (round + 1) / rounds - count * round / rounds;
         let chosen = label_next(&model, x(&unlabelled).view(), Some(x(&labelled).view()), more);
         let chosen: Vec<usize> = chosen.iter().map(|suggestion| unlabelled[suggestion.row]).collect();
         asked = with_labels(&asked, &truth, &chosen)?;
@@ -247,7 +249,7 @@ fn chosen_against_drawn(set: &Set, draw: u64) -> Outcome<Value> {
     let drawn = fit(&with_labels(train, &truth, &drawn)?, draw)?;
     Ok(json!({
         "labels": count,
-        "rounds": ROUNDS,
+        "rounds": rounds,
         "before": first,
         "asked": accuracy(&model, &problem.test),
         "drawn": accuracy(&drawn, &problem.test),

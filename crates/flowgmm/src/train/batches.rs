@@ -180,7 +180,7 @@ impl<'a> Batches<'a> {
     }
 
     /// From now on rows have one view.
-    pub(crate) fn refine(&mut self) {
+    pub(crate) fn one_view(&mut self) {
         self.noise.two_views = false;
     }
 

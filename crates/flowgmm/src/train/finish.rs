@@ -18,7 +18,7 @@ impl Trainer<'_> {
         self.settled(self.state.averaged(), SETTLING)
     }
 
-    pub(super) fn settled(&self, mut model: FlowGmm, count: usize) -> FlowGmm {
+    fn settled(&self, mut model: FlowGmm, count: usize) -> FlowGmm {
         if !model.has_statistics() {
             return model;
         }

@@ -254,18 +254,7 @@ impl<'a> Trainer<'a> {
             {
                 self.expectation(em)?;
             }
-            if let Some(refine) = self.refinement() {
-                let (step, steps) = (self.state.step, self.config.steps);
-                if refine.decides(step, steps) {
-                    self.state.q = Some(self.decisions());
-                }
-                if self.state.q.is_some() {
-                    batches.refine();
-                }
-                if refine.rests(step, steps) {
-                    batches.rest(at_rest.as_ref().map(|views| views as &dyn Perturbation));
-                }
-            }
+            self.refine(&mut batches, at_rest.as_ref().map(|views| views as &dyn Perturbation));
             let batch = batches.batch(self.state.step, self.state.q.as_deref(), &place);
             let progress = self.state.step as f64 / self.config.steps as f64;
             let fixed = self.state.model.clone().with_statistics(Statistics::Batch);
