@@ -11,7 +11,9 @@
 use std::{
     error::Error,
     fs,
+    io::ErrorKind,
     path::{Path, PathBuf},
+    process::ExitCode,
     time::Instant,
 };
 
@@ -92,7 +94,17 @@ struct Common {
     draws: u64,
 }
 
-fn main() -> Outcome<()> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Outcome<()> {
     match Arguments::parse().what {
         What::Conformal { common, sets } => every(&common, &sets, conformal),
         What::LabelNext { common, sets, rounds } => {
@@ -127,7 +139,8 @@ fn every(common: &Common, sets: &[String], measure: impl Fn(&Set, u64) -> Outcom
 fn read(path: &Path) -> Outcome<Vec<Value>> {
     match fs::read(path) {
         Ok(bytes) => Ok(serde_json::from_slice(&bytes)?),
-        Err(_) => Ok(Vec::new()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(format!("{}: {error}", path.display()).into()),
     }
 }
 

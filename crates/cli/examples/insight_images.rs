@@ -8,7 +8,7 @@
 //!
 //! sigma^2 is learnt from 1,000 training images that are not among the labelled ones, and measured on the test set.
 
-use std::{error::Error, fs, path::PathBuf};
+use std::{error::Error, fs, path::PathBuf, process::ExitCode};
 
 use clap::Parser;
 use flowgmm::{Model, analysis::boundary, tensor::Place};
@@ -50,7 +50,17 @@ struct Arguments {
     out: PathBuf,
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse();
     let store = Store::from_env();
     let train = store.images(&arguments.data, Part::Train)?;
