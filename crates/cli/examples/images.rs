@@ -18,9 +18,10 @@ use flowgmm::{
     tensor::Place,
     train::{Control, EpochRecord, ImageViews, Refine},
 };
+use flowgmm_data::Layout;
 use flowgmm_datasets::{ImageSet, Part, Store};
 use ndarray::Array2;
-use semisup::{Classifier, Layout, SemiSupervised, metrics::accuracy};
+use semisup::{Classifier, SemiSupervised, metrics::accuracy};
 use serde_json::json;
 
 #[derive(Parser, Debug)]

@@ -23,13 +23,14 @@ use flowgmm::{
     insight::{Domain, label_next},
     tensor::Place,
 };
-use flowgmm_arena::{DrawRule, DrawnLabels, TestRows, draw_labels};
+use flowgmm_bench::{DrawRule, DrawnLabels, TestRows, draw_labels};
+use flowgmm_data::{Encoding, Schema, labels};
 use flowgmm_datasets::{Collection, ImageSource, ReadOptions};
 use flowgmm_tables::Header;
 use ndarray::{Array2, Axis};
 use rand::seq::SliceRandom;
 use semisup::{
-    Classifier, Encoding, Labelled, Problem, Schema, SemiSupervised, labels,
+    Classifier, Labelled, Problem, SemiSupervised,
     metrics::{Calibration, Conformal, Detection, at_temperature, coverage, fit_temperature_with},
 };
 use serde_json::{Value, json};

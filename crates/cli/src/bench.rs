@@ -8,7 +8,7 @@ use std::{
     sync::atomic::AtomicBool,
 };
 
-use flowgmm_arena::{
+use flowgmm_bench::{
     Dataset, Failed, Options, Outcome, Plan, Progress, Record, Registry, Summary, accuracy_table,
     read_records, run as run_plan, update_file, write_outputs,
 };
@@ -116,8 +116,8 @@ fn line(record: &Record) -> String {
 }
 
 /// The failure with this program's exit code.
-fn failure(error: flowgmm_arena::Error) -> Failure {
-    use flowgmm_arena::Error as E;
+fn failure(error: flowgmm_bench::Error) -> Failure {
+    use flowgmm_bench::Error as E;
     let message = error.to_string();
     match error {
         E::Io { path, source } => Failure::Io { path, source },

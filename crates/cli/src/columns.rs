@@ -1,6 +1,6 @@
 //! What the user says about columns, and what the program found out about them.
 
-use semisup::{Frame, Kind, KindName, Labels, Schema};
+use flowgmm_data::{Frame, Kind, KindName, Labels, Schema};
 
 use crate::{
     exit::{Failure, Result},

@@ -18,8 +18,9 @@ use std::{
 
 use clap::ValueEnum;
 use flowgmm::{FitConfig, Fitter, Model, Recipe};
+use flowgmm_data::{Cells, Column, Frame};
 use ndarray::ArrayView2;
-use semisup::{Cells, Classifier, Column, Frame, Labelled, Scores, SemiSupervised, Toy};
+use semisup::{Classifier, Labelled, Scores, SemiSupervised, Toy};
 use serde_json::{Value, json};
 
 use crate::{

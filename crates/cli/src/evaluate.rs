@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use flowgmm::{Model, TextColumn};
+use flowgmm_data::{Encoding, labels_of};
 use semisup::{
-    Classifier, Encoding, Scores, labels_of,
+    Classifier, Scores,
     ndarray::{Array2, Axis},
 };
 use serde_json::json;

@@ -25,6 +25,8 @@ pub enum Failure {
     Data(String),
     /// The reader or the splitter of data said no.
     Problem(semisup::Error),
+    /// The columns said no.
+    Frame(flowgmm_data::Error),
     /// The reader or writer of files said no.
     Table(flowgmm_tables::Error),
     /// The model said no.
@@ -59,12 +61,13 @@ impl Failure {
             Self::Usage(_) => 2,
             Self::Data(_) => 3,
             Self::Problem(error) | Self::Model(flowgmm::Error::Data(error)) => match error {
-                semisup::Error::Io { .. } => 5,
-                semisup::Error::BadPreprocess { .. }
-                | semisup::Error::BadSchema { .. }
-                | semisup::Error::BadEncoding { .. } => 4,
-                semisup::Error::UnknownColumn { .. } | semisup::Error::BadOverride { .. } => 2,
+                semisup::Error::BadPreprocess { .. } => 4,
                 semisup::Error::UnknownToy(_) => 2,
+                _ => 3,
+            },
+            Self::Frame(error) | Self::Table(flowgmm_tables::Error::Table(error)) => match error {
+                flowgmm_data::Error::BadSchema { .. } | flowgmm_data::Error::BadEncoding { .. } => 4,
+                flowgmm_data::Error::UnknownColumn { .. } | flowgmm_data::Error::BadOverride { .. } => 2,
                 _ => 3,
             },
             Self::Table(error) => {
@@ -99,6 +102,7 @@ impl fmt::Display for Failure {
                 f.write_str(what)
             }
             Self::Problem(error) => error.fmt(f),
+            Self::Frame(error) => error.fmt(f),
             Self::Table(error) => error.fmt(f),
             Self::Model(error) => error.fmt(f),
             Self::Io { path, source } => write!(f, "{}: {source}", path.display()),
@@ -110,6 +114,12 @@ impl fmt::Display for Failure {
 impl From<semisup::Error> for Failure {
     fn from(error: semisup::Error) -> Self {
         Self::Problem(error)
+    }
+}
+
+impl From<flowgmm_data::Error> for Failure {
+    fn from(error: flowgmm_data::Error) -> Self {
+        Self::Frame(error)
     }
 }
 

@@ -12,7 +12,8 @@ use clap::{ArgMatches, ValueEnum};
 use flowgmm::{
     Checkpoints, DeviceName, Engine, FitConfig, Fitter, Model, Recipe, Resume, TextColumn, tensor::Place,
 };
-use semisup::{Encoding, Labels, Schema, Scores, SemiSupervised};
+use flowgmm_data::{Encoding, Labels, Schema};
+use semisup::{Scores, SemiSupervised};
 use serde_json::json;
 
 use outcome::Outcome;
@@ -254,7 +255,7 @@ impl TrainingTable {
         let mut frame = args.reading.all(&args.file, &[label])?;
         let mut origins = Origins::default();
         origins.add(&frame);
-        let labels = semisup::labels(&frame, label, &args.unlabelled_value)?;
+        let labels = flowgmm_data::labels(&frame, label, &args.unlabelled_value)?;
         columns::check_labels(&frame, label, &labels)?;
         let Labels { mut y, classes, warnings } = labels;
         warnings.iter().for_each(|warning| warn(&warning.message));

@@ -25,8 +25,10 @@ use std::{
 };
 
 use flowgmm::{Model, tensor::Place};
+use flowgmm_data::Schema;
+use flowgmm_learners::TwoSample;
 use flowgmm_report::{Page, Tile};
-use semisup::{Schema, Scores, SemiSupervised, TwoSample};
+use semisup::{Scores, SemiSupervised};
 use serde_json::{Value, json};
 
 use crate::{

@@ -11,9 +11,10 @@ pub mod sheet;
 use std::{ops::Range, path::Path};
 
 use flowgmm::{Model, bits_per_dim, dequantised};
+use flowgmm_data::Layout;
 use flowgmm_datasets::{Collection, ImageSource, ReadOptions};
 use semisup::{
-    Classifier, Layout,
+    Classifier,
     ndarray::{Array2, ArrayView2, Axis},
 };
 use serde::Serialize;

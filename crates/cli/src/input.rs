@@ -6,8 +6,9 @@ use std::{
 };
 
 use flowgmm::{Model, tensor::Place};
+use flowgmm_data::{Encoded, Encoding, Frame};
 use flowgmm_tables::{Header, InputFormat, Options, Reader};
-use semisup::{Encoded, Encoding, Frame, ndarray::ArrayView2};
+use semisup::ndarray::ArrayView2;
 
 use crate::{
     exit::{Failure, Result},

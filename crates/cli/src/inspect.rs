@@ -172,11 +172,11 @@ fn describe(model: &Model, certificates: &Certificates) -> String {
 
 /// What log p(x) is the density of.
 fn likelihood(model: &Model) -> String {
-    use semisup::Likelihood;
+    use flowgmm_data::Likelihood;
     if model.layout().is_some() {
         return "of pixel values spread over their cells, padding included".into();
     }
-    match model.encoding().map(semisup::Encoding::likelihood) {
+    match model.encoding().map(flowgmm_data::Encoding::likelihood) {
         _ if model.likelihood_is_projected() => {
             "of the projected row, since what preprocessing drops has no variance".into()
         }

@@ -2,9 +2,10 @@
 
 use std::{fmt, num::NonZeroUsize};
 
-use flowgmm::{Diglm, Em, FitConfig, MixtureStep, Model, Recipe, bijection::ImageShape};
-use flowgmm_arena::Registry;
-use flowgmm_rivals::Ensemble;
+use flowgmm::{Em, FitConfig, MixtureStep, Model, Recipe};
+use flowgmm_bench::Diglm;
+use flowgmm_bench::Registry;
+use flowgmm_learners::Ensemble;
 use semisup::{Learner, SemiSupervised};
 
 mod mixtures;
@@ -72,8 +73,8 @@ impl FlowGmm {
     }
 
     fn config(&self, data: &SemiSupervised, seed: u64) -> flowgmm::Result<FitConfig> {
-        let mut config = match data.layout() {
-            Some(layout) => FitConfig::image(data, ImageShape::from(layout))?,
+        let mut config = match data.image_shape() {
+            Some(shape) => FitConfig::image(data, shape)?,
             None => Recipe::choose(data, seed)?.config,
         };
         config.train.steps = self.steps.unwrap_or(config.train.steps);
@@ -126,8 +127,8 @@ impl Learner for Paper {
     }
 
     fn fit(&self, data: &SemiSupervised, seed: u64) -> flowgmm::Result<Model> {
-        let config = match data.layout() {
-            Some(layout) => FitConfig::paper_image(data, ImageShape::from(layout))?,
+        let config = match data.image_shape() {
+            Some(shape) => FitConfig::paper_image(data, shape)?,
             None => FitConfig::paper(data),
         };
         flowgmm::fit(&config, data, seed)

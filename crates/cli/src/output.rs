@@ -6,8 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use flowgmm_data::Frame;
 use flowgmm_tables::{ColumnType, OutputFormat, Writer};
-use semisup::Frame;
 
 use crate::{
     exit::{Failure, Result},

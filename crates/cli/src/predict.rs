@@ -5,8 +5,9 @@
 use std::path::{Path, PathBuf};
 
 use flowgmm::{Model, Scores, analysis};
+use flowgmm_data::{Cells, Column, Frame};
 use flowgmm_tables::ColumnType;
-use semisup::{Cells, Classifier, Column, Frame, metrics::arg_max, ndarray::ArrayView2};
+use semisup::{Classifier, metrics::arg_max, ndarray::ArrayView2};
 
 use crate::{
     OnDevice, Threads,

@@ -2,10 +2,11 @@
 
 use std::{path::Path, time::Instant};
 
-use flowgmm_arena::Registry;
-use flowgmm_rivals::AnyModel;
+use flowgmm_bench::Registry;
+use flowgmm_data::{Cells, Column, Frame, labels_of};
+use flowgmm_learners::AnyModel;
 use semisup::{
-    Cells, Column, Frame, Scores, SemiSupervised, labels_of,
+    Scores, SemiSupervised,
     metrics::arg_max,
     ndarray::{Array2, ArrayView2, Axis},
 };
@@ -91,8 +92,8 @@ impl Rival {
                 "rows": data.n(),
                 "labelled": labelled,
                 "unlabelled": unlabelled,
-                "columns": if data.layout().is_some() { None } else { Some(data.columns()) },
-                "layout": data.layout(),
+                "columns": if data.image_shape().is_some() { None } else { Some(data.columns()) },
+                "layout": data.image_shape(),
                 "seed": seed,
                 "test": test,
                 "predictions": args.predictions.as_ref().map(|path| path.display().to_string()),

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use flowgmm::Model;
-use semisup::{Cells, Classifier, Column, Frame, Layout, ndarray::ArrayView2};
+use flowgmm_data::{Cells, Column, Frame, Layout};
+use semisup::{Classifier, ndarray::ArrayView2};
 
 use crate::{
     OnDevice, Threads,

@@ -10,8 +10,8 @@ use std::{
 };
 
 use flowgmm::TextColumn;
+use flowgmm_data::{Cells, Column, Frame};
 use flowgmm_encoder::{Cache, Encoder, Error, Options};
-use semisup::{Cells, Column, Frame};
 
 use crate::{
     exit::{Failure, Result},

@@ -21,8 +21,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use flowgmm_data::{Layout, Picture};
 use rayon::prelude::*;
-use semisup::{Layout, Picture, ndarray::Array2};
+use semisup::ndarray::Array2;
 
 use crate::{Error, Result, input};
 use file::Head;

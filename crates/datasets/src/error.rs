@@ -50,7 +50,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// What is wrong with the rows.
-        source: Box<semisup::Error>,
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
 
     /// A table or array that could not be read; the message names the file.
@@ -275,7 +275,7 @@ impl Error {
         }
     }
 
-    pub(crate) fn content(path: &Path, source: semisup::Error) -> Self {
+    pub(crate) fn content(path: &Path, source: impl std::error::Error + Send + Sync + 'static) -> Self {
         Self::Content { path: path.into(), source: source.into() }
     }
 }

@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use flowgmm_data::Cells;
 use flowgmm_tables::{Options, Source, open};
-use semisup::Cells;
 
 use crate::{Error, Result};
 

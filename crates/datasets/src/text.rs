@@ -6,7 +6,7 @@
 
 use std::{io::Read, path::Path};
 
-use semisup::{Cells, Column, Frame, Texts};
+use flowgmm_data::{Cells, Column, Frame, Texts};
 
 use crate::{
     Error, Result,

@@ -4,15 +4,11 @@ use ndarray::{ArrayView1, ArrayView2};
 use semisup::{Monotone, Preprocess};
 use serde::{Deserialize, Serialize};
 
+use flowgmm_core::{Architecture, rule, train::TrainConfig};
+
 use crate::{
-    Error, Result,
-    bijection::{BijectionSpec, Form, Init, Mask},
-    flow::FlowSpec,
-    guides::{Guide, Teacher},
-    image::ImageFlow,
-    means::Means,
-    mixture::{Covariance, Trainable},
-    train::TrainConfig,
+    Result,
+    teachers::{Guide, Teacher},
 };
 
 /// How the user's columns are made ready for the flow.
@@ -39,71 +35,6 @@ pub enum Prepare {
         /// 0 keeps relative variances, 1 whitens.
         whiten: f64,
     },
-}
-
-/// Which coupling a flow is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
-pub enum CouplingKind {
-    /// Affine, in this form.
-    Affine {
-        /// Order of scale and shift.
-        form: Form,
-    },
-    /// Rational-quadratic splines.
-    Spline {
-        /// Bins of each spline.
-        bins: usize,
-        /// Half-width of the box.
-        bound: f64,
-    },
-}
-
-/// The class prior.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind", content = "values")]
-pub enum Prior {
-    /// All classes alike.
-    Uniform,
-    /// As often as among the labelled rows.
-    Empirical,
-    /// Given probabilities, in the order of the class names.
-    Given(Vec<f64>),
-    /// All alike while training; then as often as makes the unlabelled rows most likely, beside so many imagined rows for
-    /// each of them, alike in all classes. For labels that were taken evenly from classes that are not even.
-    Estimated {
-        /// Imagined rows for each unlabelled row.
-        imagined: f64,
-    },
-}
-
-/// The architecture before the data's size is known.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Architecture {
-    /// Number of couplings.
-    pub depth: usize,
-    /// Widths of their hidden layers.
-    pub hidden: Vec<usize>,
-    /// Their kind.
-    pub coupling: CouplingKind,
-    /// How they start.
-    pub init: Init,
-    /// Where the means go.
-    pub means: Means,
-    /// Standard deviation of every Gaussian.
-    pub sigma: f64,
-    /// Their shape.
-    pub covariance: Covariance,
-    /// Gaussians per class.
-    pub per_class: usize,
-    /// What of the mixture is trained.
-    pub trainable: Trainable,
-    /// Class prior.
-    pub prior: Prior,
-    /// Layers for images, before the couplings above.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub image: Option<ImageFlow>,
 }
 
 /// Which columns are made normal by a monotone map before anything else.
@@ -181,42 +112,6 @@ pub struct FitConfig {
     pub train: TrainConfig,
 }
 
-impl Architecture {
-    /// The flow for rows of `dim` columns.
-    pub fn flow(&self, dim: usize) -> FlowSpec {
-        let mut mask = Mask::KeepEven;
-        let couplings = (0..self.depth).map(|_| {
-            let hidden = self.hidden.clone();
-            let layer = match self.coupling {
-                CouplingKind::Affine { form } => BijectionSpec::Affine { mask, hidden, form },
-                CouplingKind::Spline { bins, bound } => BijectionSpec::Spline { mask, hidden, bins, bound },
-            };
-            mask = mask.flipped();
-            layer
-        });
-        let images = self.image.iter().flat_map(ImageFlow::layers);
-        FlowSpec { dim, layers: images.chain(couplings).collect() }
-    }
-}
-
-impl Prior {
-    pub(crate) fn log(&self, counts: &[usize]) -> Result<Vec<f64>> {
-        let probabilities: Vec<f64> = match self {
-            Self::Uniform | Self::Estimated { .. } => vec![1.0; counts.len()],
-            Self::Empirical => counts.iter().map(|&n| n as f64).collect(),
-            Self::Given(values) => values.clone(),
-        };
-        let total: f64 = probabilities.iter().sum();
-        if probabilities.len() != counts.len() || probabilities.iter().any(|p| *p <= 0.0 || !p.is_finite()) {
-            return Err(Error::Config(format!(
-                "a class prior needs one positive number for each of {} classes, got {probabilities:?}",
-                counts.len()
-            )));
-        }
-        Ok(probabilities.iter().map(|p| (p / total).ln()).collect())
-    }
-}
-
 impl Columns {
     /// The maps of the columns of x `[n, dim]`.
     pub fn learn(&self, x: ArrayView2<f64>) -> Vec<Option<Monotone>> {
@@ -258,9 +153,6 @@ impl Prepare {
         })
     }
 }
-
-/// One rule of a configuration: what it is about, whether it holds, and what would.
-type Rule = (&'static str, bool, &'static str);
 
 impl FitConfig {
     /// Checks every number for sense, so that a typo is a message and not a strange model.
@@ -308,100 +200,8 @@ impl FitConfig {
                 ));
             }
         }
-        match rules.into_iter().find(|(_, holds, _)| !holds) {
-            None => Ok(()),
-            Some((what, _, wanted)) => Err(Error::Config(format!("{what} must be {wanted}"))),
-        }
-    }
-}
-
-impl Architecture {
-    fn rules(&self) -> Vec<Rule> {
-        let positive = |v: f64| v.is_finite() && v > 0.0;
-        let means = match self.means {
-            Means::Random { r } | Means::Ring { r } | Means::Centroids { r } => positive(r),
-            Means::Antipodal { distance } => positive(distance),
-            Means::Separated { r, apart } => positive(r) && positive(apart),
-        };
-        vec![
-            (
-                "architecture.depth",
-                self.depth <= 1024 && (self.depth > 0 || self.image.is_some()),
-                "between 1 and 1024",
-            ),
-            ("architecture.sigma", positive(self.sigma), "a positive number"),
-            ("architecture.per_class", (1..=1000).contains(&self.per_class), "between 1 and 1000"),
-            ("architecture.means", means, "of positive scale"),
-            (
-                "architecture.prior.imagined",
-                !matches!(self.prior, Prior::Estimated { imagined } if !positive(imagined)),
-                "a positive number",
-            ),
-        ]
-    }
-}
-
-impl TrainConfig {
-    fn rules(&self) -> Vec<Rule> {
-        let fraction = |v: f64| (0.0..=1.0).contains(&v);
-        let weight = |v: f64| v.is_finite() && v >= 0.0;
-        let objective = &self.objective;
-        let extra = [&objective.consistency.map(|c| c.weight), &objective.soft_targets.map(|s| s.weight)];
-        let weights =
-            [objective.labelled, objective.unlabelled, objective.cross_entropy, objective.alignment];
-        vec![
-            ("train.steps", self.steps > 0, "at least 1"),
-            ("train.batch_labelled", self.batch_labelled > 0, "at least 1"),
-            ("train.batch_unlabelled", self.batch_unlabelled > 0, "at least 1"),
-            ("train.schedule.peak", self.schedule.peak.is_finite() && self.schedule.peak > 0.0, "positive"),
-            ("train.schedule.warm_up", (0.0..1.0).contains(&self.schedule.warm_up), "at least 0, below 1"),
-            (
-                "train.adam betas",
-                [self.adam.beta1, self.adam.beta2].iter().all(|b| (0.0..1.0).contains(b)),
-                "at least 0, below 1",
-            ),
-            ("train.adam.epsilon", self.adam.epsilon > 0.0, "positive"),
-            ("train.adam.clip", self.adam.clip.is_none_or(|c| c > 0.0), "positive"),
-            ("train.ema", self.ema.is_none_or(|d| (0.0..1.0).contains(&d)), "at least 0, below 1"),
-            ("train.noise", weight(self.noise), "at least 0"),
-            ("train.dropout", (0.0..1.0).contains(&self.dropout), "at least 0, below 1"),
-            ("train.view_noise", weight(self.view_noise), "at least 0"),
-            (
-                "train.views",
-                self.views.is_none_or(|v| v.is_sensible()),
-                "moves within the image, rotations up to 180, scales up to 0.9, shears up to 1",
-            ),
-            (
-                "train.refine",
-                self.refine.is_none_or(|r| r.is_sensible()),
-                "fractions of training, rest not before from, every above 0",
-            ),
-            (
-                "train.objective weights",
-                weights.into_iter().chain(extra.into_iter().copied().flatten()).all(weight),
-                "at least 0",
-            ),
-            (
-                "train.objective",
-                objective.labelled > 0.0 || objective.cross_entropy > 0.0,
-                "using the labels: labelled or cross_entropy above 0",
-            ),
-            (
-                "train.objective.temperature",
-                objective.temperature.is_finite() && objective.temperature > 0.0,
-                "positive",
-            ),
-            (
-                "train.objective.consistency.ramp",
-                objective.consistency.is_none_or(|c| fraction(c.ramp)),
-                "between 0 and 1",
-            ),
-            (
-                "train.objective.soft_targets.until",
-                objective.soft_targets.is_none_or(|s| fraction(s.until)),
-                "between 0 and 1",
-            ),
-        ]
+        rule::check(rules)?;
+        Ok(())
     }
 }
 

@@ -7,10 +7,11 @@ use semisup::{Preprocess, SemiSupervised};
 
 use crate::{
     Error, Result,
-    config::{Dequantise, FitConfig, Prior},
-    dequantise::Dequantiser,
-    guides::Guides,
-    model::FlowGmm,
+    config::{Dequantise, FitConfig},
+    teachers::Guides,
+};
+use flowgmm_core::{
+    Dequantiser, FlowGmm, Prior,
     train::{Rows, TrainState, TrainingRows},
 };
 
@@ -18,10 +19,10 @@ use crate::{
 const CONFIDENCE_ROWS: usize = 4096;
 
 /// The problem in the flow's space.
-pub(crate) struct Prepared {
-    pub(crate) preprocess: Preprocess,
+pub struct Prepared {
+    pub preprocess: Preprocess,
     /// All rows, `[n, dim]`.
-    pub(crate) x: Array2<f64>,
+    pub x: Array2<f64>,
     /// The rows in the user's columns, and how they are spread, if training is to see them so.
     discrete: Option<(Array2<f64>, Arc<Dequantiser>)>,
     labelled: Vec<usize>,
@@ -34,7 +35,7 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    pub(crate) fn new(config: &FitConfig, data: &SemiSupervised) -> Result<Self> {
+    pub fn new(config: &FitConfig, data: &SemiSupervised) -> Result<Self> {
         let shapes = config.columns.learn(data.x());
         let shaped = semisup::shape(data.x(), &shapes);
         let preprocess = config.prepare.learn(shaped.view())?.behind(shapes.clone());
@@ -64,7 +65,7 @@ impl Prepared {
         Ok(problem)
     }
 
-    pub(crate) fn y_labelled(&self) -> Vec<usize> {
+    pub fn y_labelled(&self) -> Vec<usize> {
         self.labelled.iter().filter_map(|&row| self.y[row]).collect()
     }
 
@@ -83,7 +84,7 @@ impl Prepared {
     }
 
     /// Class weights of every row for placing means: labels, and the graph's opinion if there is one.
-    pub(crate) fn weights(&self, held: Option<&Vec<usize>>) -> Array2<f64> {
+    pub fn weights(&self, held: Option<&Vec<usize>>) -> Array2<f64> {
         let opinion = if held.is_some() { self.guidance(held) } else { self.opinion.clone() };
         let mut q = opinion.unwrap_or_else(|| Array2::zeros((self.x.nrows(), self.n_classes)));
         for (mut row, y) in q.rows_mut().into_iter().zip(self.visible(held)) {
@@ -96,7 +97,7 @@ impl Prepared {
     }
 
     /// Rows to train on; a held-out fold joins neither side.
-    pub(crate) fn rows(&self, held: Option<&Vec<usize>>) -> TrainingRows {
+    pub fn rows(&self, held: Option<&Vec<usize>>) -> TrainingRows {
         let visible = self.visible(held);
         let labelled: Vec<usize> =
             self.labelled.iter().copied().filter(|&row| visible[row].is_some()).collect();
@@ -118,7 +119,7 @@ impl Prepared {
     }
 
     /// An error unless every labelled row has a finite density: a run too short to give up must not end in NaN.
-    pub(crate) fn check_finite(&self, gmm: &FlowGmm, state: &TrainState) -> Result<()> {
+    pub fn check_finite(&self, gmm: &FlowGmm, state: &TrainState) -> Result<()> {
         let joint = gmm.log_joint(self.x.select(Axis(0), &self.labelled).view());
         if joint.iter().all(|v| v.is_finite()) {
             return Ok(());
@@ -128,14 +129,14 @@ impl Prepared {
     }
 
     /// log p(x, k) of held-out labelled rows, `[held, K]`.
-    pub(crate) fn joint_of(&self, gmm: &FlowGmm, held: &[usize]) -> Array2<f64> {
+    pub fn joint_of(&self, gmm: &FlowGmm, held: &[usize]) -> Array2<f64> {
         let held: Vec<usize> = held.iter().map(|&at| self.labelled[at]).collect();
         gmm.log_joint(self.x.select(Axis(0), &held).view())
     }
 
     /// The temperature, at least 1, at which the mean probability of the predicted class of unlabelled rows is
     /// `accuracy`.
-    pub(crate) fn temperature_for(&self, gmm: &FlowGmm, accuracy: f64) -> f64 {
+    pub fn temperature_for(&self, gmm: &FlowGmm, accuracy: f64) -> f64 {
         if self.unlabelled.is_empty() {
             return 1.0;
         }
@@ -160,7 +161,7 @@ impl Prepared {
     }
 
     /// Shares of classes that make unlabelled rows most likely, by a model that took classes to be alike.
-    pub(crate) fn shares(&self, gmm: &FlowGmm, temperature: f64, imagined: f64) -> Vec<f64> {
+    pub fn shares(&self, gmm: &FlowGmm, temperature: f64, imagined: f64) -> Vec<f64> {
         let joint = self.unlabelled_joint(gmm) / temperature;
         let probs = semisup::metrics::log_softmax(joint.view()).exp();
         semisup::metrics::class_shares(probs.view(), imagined)
@@ -175,7 +176,7 @@ impl Prepared {
     }
 
     /// Mean log p(y | x) of held-out labelled rows plus mean log p(x) per dimension of unlabelled rows.
-    pub(crate) fn score(&self, gmm: &FlowGmm, held: &[usize]) -> f64 {
+    pub fn score(&self, gmm: &FlowGmm, held: &[usize]) -> f64 {
         let log_sum = |row: ndarray::ArrayView1<f64>| {
             let max = row.fold(f64::NEG_INFINITY, |a, &b| a.max(b));
             row.iter().map(|v| (v - max).exp()).sum::<f64>().ln() + max

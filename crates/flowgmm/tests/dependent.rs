@@ -2,8 +2,9 @@
 //! Densities stay finite and sane, and say whether they are those of the projected row.
 
 use flowgmm::{FitConfig, Model, Prepare, Recipe, fit};
+use flowgmm_data::{Cells, Column, Encoding, Frame, Labels, Schema, labels};
 use rand::Rng as _;
-use semisup::{Cells, Classifier, Column, Encoding, Frame, Labels, Schema, SemiSupervised, labels, metrics};
+use semisup::{Classifier, SemiSupervised, metrics};
 
 const CITIES: [&str; 4] = ["Oslo", "Rome", "Bonn", "Lima"];
 const COLOURS: [&str; 3] = ["red", "green", "blue"];

@@ -1,6 +1,7 @@
 //! Image flows: the kernels equal the composed operations, prediction does not depend on who else is in the batch, the
 //! paper's architectures have the authors' parameter counts, and a fit of images is a model like any other.
 
+#[path = "../../core/tests/support/mod.rs"]
 mod support;
 
 use std::time::Duration;

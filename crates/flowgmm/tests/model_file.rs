@@ -2,6 +2,7 @@
 //! every changed byte of the header and every lie that carries a right checksum is an error, soon and without
 //! allocating what the lie asks for.
 
+#[path = "../../core/tests/support/mod.rs"]
 mod support;
 
 use std::{collections::BTreeMap, fs, path::Path, sync::OnceLock, time::Instant};

@@ -2,6 +2,7 @@
 //! (data, configuration, seed) gives the same bits, whether or not the run was interrupted, killed and resumed; foreign
 //! and damaged checkpoints are refused; and every kind of objective trains.
 
+#[path = "../../core/tests/support/mod.rs"]
 mod support;
 
 use std::{

@@ -9,6 +9,7 @@
 //! test, and hears so: the test fails.
 #![cfg(feature = "wgpu")]
 
+#[path = "../../core/tests/support/mod.rs"]
 mod support;
 
 use std::time::{Duration, Instant};

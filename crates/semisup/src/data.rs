@@ -3,11 +3,11 @@
 //! x is `[n, dim]`, finite; y holds for each row `Some(k)`, k < n_classes, or `None` where nobody labelled
 //! it. A value of these types that exists is valid, so learners check nothing. Columns whose values lie on a grid may
 //! say so by their step: such values are discrete, and a density on them has no bound unless they are spread. Rows that are
-//! images say so by their layout.
+//! images say so by their shape.
 
 use ndarray::{Array2, ArrayView2, Axis};
 
-use crate::{Error, Layout, Result};
+use crate::{Error, ImageShape, Result};
 
 /// Rows with what is known of them; `Y` is what each row has for a label.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +17,7 @@ pub struct Examples<Y> {
     classes: Vec<String>,
     columns: Vec<String>,    // [dim]
     steps: Vec<Option<f64>>, // [dim]
-    layout: Option<Layout>,
+    image_shape: Option<ImageShape>,
 }
 
 /// Rows of which some carry a label: n = n_l + n_u, at least two classes, each with at least one label.
@@ -41,19 +41,19 @@ impl<Y: Copy> Examples<Y> {
         &self.steps
     }
 
-    /// The same rows, which are images in this layout: pixel values 0 to 255.
+    /// The same rows, which are images of this shape: pixel values 0 to 255.
     ///
     /// # Panics
-    /// Unless the layout has as many numbers as there are columns.
-    pub fn with_layout(mut self, layout: impl Into<Option<Layout>>) -> Self {
-        self.layout = layout.into();
-        assert!(self.layout.is_none_or(|layout| layout.dim() == self.dim()), "rows of this layout");
+    /// Unless the shape has as many numbers as there are columns.
+    pub fn with_image_shape(mut self, shape: impl Into<Option<ImageShape>>) -> Self {
+        self.image_shape = shape.into();
+        assert!(self.image_shape.is_none_or(|shape| shape.dim() == self.dim()), "rows of this shape");
         self
     }
 
-    /// How rows are images, if they are.
-    pub fn layout(&self) -> Option<&Layout> {
-        self.layout.as_ref()
+    /// The shape of rows that are images.
+    pub fn image_shape(&self) -> Option<ImageShape> {
+        self.image_shape
     }
 
     /// The features, `[n, dim]`.
@@ -99,7 +99,7 @@ impl<Y: Copy> Examples<Y> {
             classes: self.classes.clone(),
             columns: self.columns.clone(),
             steps: self.steps.clone(),
-            layout: self.layout,
+            image_shape: self.image_shape,
         }
     }
 }
@@ -115,7 +115,7 @@ impl SemiSupervised {
         check_rows(x.view(), y.len(), &columns)?;
         check_labels(y.iter().enumerate().filter_map(|(row, y)| y.map(|y| (row, y))), classes.len())?;
         let steps = vec![None; columns.len()];
-        Self { x, y, classes, columns, steps, layout: None }.with_labels()
+        Self { x, y, classes, columns, steps, image_shape: None }.with_labels()
     }
 
     /// Itself, if every class of at least two has a label.
@@ -168,7 +168,7 @@ impl Labelled {
         check_rows(x.view(), y.len(), &columns)?;
         check_labels(y.iter().copied().enumerate(), classes.len())?;
         let steps = vec![None; columns.len()];
-        Ok(Self { x, y, classes, columns, steps, layout: None })
+        Ok(Self { x, y, classes, columns, steps, image_shape: None })
     }
 
     /// Number of rows of each class.
@@ -194,7 +194,7 @@ impl Labelled {
             y[row] = Some(self.y[row]);
         }
         let data = SemiSupervised::new(self.x.clone(), y, self.classes.clone(), self.columns.clone())?;
-        Ok(data.with_steps(self.steps.clone()).with_layout(self.layout))
+        Ok(data.with_steps(self.steps.clone()).with_image_shape(self.image_shape))
     }
 }
 
@@ -300,13 +300,14 @@ mod tests {
 
     #[test]
     fn what_is_taken_of_images_is_images() {
-        let layout = Layout::new(1, 4, 4).unwrap();
+        let shape = ImageShape { channels: 1, height: 4, width: 4 };
         let x = Array2::from_shape_fn((3, 16), |(row, at)| (row * 16 + at) as f64);
-        let full = Labelled::new(x, vec![0, 1, 1], names(&["p", "q"]), layout.names()).unwrap();
-        assert_eq!(full.layout(), None);
-        let full = full.with_layout(layout);
-        assert_eq!(full.select(&[2, 0]).layout(), Some(&layout));
+        let columns = (0..16).map(|at| format!("pixel {at}")).collect();
+        let full = Labelled::new(x, vec![0, 1, 1], names(&["p", "q"]), columns).unwrap();
+        assert_eq!(full.image_shape(), None);
+        let full = full.with_image_shape(shape);
+        assert_eq!(full.select(&[2, 0]).image_shape(), Some(shape));
         let data = full.reveal(&[0, 1]).unwrap();
-        assert_eq!((data.layout(), data.labelled_only().layout()), (Some(&layout), Some(&layout)));
+        assert_eq!((data.image_shape(), data.labelled_only().image_shape()), (Some(shape), Some(shape)));
     }
 }

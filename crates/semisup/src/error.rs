@@ -1,147 +1,9 @@
-//! Everything that can be wrong with the data, each with what was found, where, what was expected, and what
-//! to do. Only [`Error::Io`] is the machine's fault; all others are the content's.
+//! Everything that can be wrong with a problem, each with what was found, where, what was expected, and what to do.
 
-use std::io;
-
-pub(crate) mod wording;
-
-use wording::{closest, count, list, present, visible};
-
-/// An error of this crate. Lines and columns count from 1, the header being line 1.
+/// An error of this crate. Rows count from 1.
 #[derive(thiserror::Error, Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The file could not be opened or read.
-    #[error("cannot read {name}: {source}")]
-    Io {
-        /// The file.
-        name: String,
-        /// What the system said.
-        source: io::Error,
-    },
-
-    /// Not one line of text.
-    #[error("{name} is empty: expected a header line with column names, then one row per line")]
-    EmptyFile {
-        /// The file.
-        name: String,
-    },
-
-    /// A header and nothing else.
-    #[error("{name} has a header but no rows: add at least one line of values below it")]
-    NoRows {
-        /// The file.
-        name: String,
-    },
-
-    /// A line that is not UTF-8 text.
-    #[error(
-        "{name}, line {line}: not UTF-8 text. Save the file as plain CSV in UTF-8 (it may be a spreadsheet, a \
-         compressed file, or in another encoding)"
-    )]
-    NotUtf8 {
-        /// The file.
-        name: String,
-        /// The line.
-        line: u64,
-    },
-
-    /// Two columns of the same name.
-    #[error("{name}, line 1: columns {first} and {second} are both named '{column}': rename one of them")]
-    DuplicateColumn {
-        /// The file.
-        name: String,
-        /// The repeated name.
-        column: String,
-        /// Position of the first.
-        first: usize,
-        /// Position of the second.
-        second: usize,
-    },
-
-    /// A column without a name, as pandas writes for its index.
-    #[error(
-        "{name}, line 1: column {position} has no name. Name it, or remove it if it is only a row number (pandas: \
-         to_csv(.., index=False))"
-    )]
-    UnnamedColumn {
-        /// The file.
-        name: String,
-        /// Position of the column.
-        position: usize,
-    },
-
-    /// Text where a number belongs.
-    #[error("{name}, line {line}, column '{column}': expected a number, found '{cell}'. {hint}")]
-    NotANumber {
-        /// The file.
-        name: String,
-        /// The line.
-        line: u64,
-        /// The column.
-        column: String,
-        /// The offending text.
-        cell: String,
-        /// What to do about it.
-        hint: &'static str,
-    },
-
-    /// NaN, an infinity, or a number too large for 64-bit floating point.
-    #[error(
-        "{name}, line {line}, column '{column}': expected a finite number, found '{cell}'. Fill in the value, or \
-         remove the row or the column"
-    )]
-    NotFinite {
-        /// The file.
-        name: String,
-        /// The line.
-        line: u64,
-        /// The column.
-        column: String,
-        /// The offending text.
-        cell: String,
-    },
-
-    /// The label column is not in the header.
-    #[error("{name} has no column '{label}' for the label. {hint}")]
-    NoLabelColumn {
-        /// The file.
-        name: String,
-        /// The column asked for.
-        label: String,
-        /// The closest name, or the columns there are.
-        hint: String,
-    },
-
-    /// Columns that a model needs are not in the header.
-    #[error("{name} lacks {} the model needs: {}. {hint}", count(missing.len(), "column"), list(missing))]
-    MissingColumns {
-        /// The file.
-        name: String,
-        /// The absent columns.
-        missing: Vec<String>,
-        /// The columns there are.
-        hint: String,
-    },
-
-    /// A label that is not one of the model's classes.
-    #[error(
-        "{name}, line {line}, column '{column}': the model does not know the label '{cell}'. It knows {}",
-        list(classes)
-    )]
-    UnknownLabel {
-        /// The file.
-        name: String,
-        /// The line.
-        line: u64,
-        /// The label column.
-        column: String,
-        /// The label found.
-        cell: String,
-        /// The model's classes.
-        classes: Vec<String>,
-    },
-
     /// Not one row has a label.
     #[error("{name} has no labels: label at least one row of every class (an empty cell means unlabelled)")]
     NoLabels {
@@ -173,18 +35,6 @@ pub enum Error {
     NoColumns {
         /// The file, or "the data".
         name: String,
-    },
-
-    /// A size or colour of pictures that no flow takes.
-    #[error(
-        "pictures of {layout} pixels cannot be learnt: expected grey or three colours, and sides of 1 to {longest} \
-         pixels. Ask for a smaller size"
-    )]
-    BadLayout {
-        /// The size and colour.
-        layout: String,
-        /// The longest side.
-        longest: usize,
     },
 
     /// Two sizes that should agree do not.
@@ -238,82 +88,6 @@ pub enum Error {
         why: String,
     },
 
-    /// A column that was named in a request is not in the header.
-    #[error("{name} has no column '{column}'. {hint}")]
-    UnknownColumn {
-        /// The file.
-        name: String,
-        /// The column asked for.
-        column: String,
-        /// The closest name, or the columns there are.
-        hint: String,
-    },
-
-    /// A column cannot be what the user declared it to be.
-    #[error("{name}, column '{column}': {why}")]
-    BadOverride {
-        /// The file.
-        name: String,
-        /// The column.
-        column: String,
-        /// What was found, and the remedy.
-        why: String,
-    },
-
-    /// Text where a date belongs.
-    #[error("{name}, line {line}, column '{column}': expected a date like {example}, found '{cell}'")]
-    NotADate {
-        /// The file.
-        name: String,
-        /// The line.
-        line: u64,
-        /// The column.
-        column: String,
-        /// The offending text.
-        cell: String,
-        /// A date in the column's format.
-        example: String,
-    },
-
-    /// A number too large for the 32-bit floating point the models compute in.
-    #[error(
-        "{name}, line {line}, column '{column}': expected a number between -3.4e38 and 3.4e38, found {value:e}. \
-         Rescale the column, or leave it out"
-    )]
-    OutOfRange {
-        /// The file.
-        name: String,
-        /// The line.
-        line: u64,
-        /// The column.
-        column: String,
-        /// The value.
-        value: f64,
-    },
-
-    /// Not one column can be turned into numbers.
-    #[error("{name} has no column to learn from: {why}")]
-    NothingToEncode {
-        /// The file.
-        name: String,
-        /// What each column is, and the remedy.
-        why: String,
-    },
-
-    /// A stored schema contradicts itself.
-    #[error("the stored schema is damaged: {why}. Train the model again or take another copy of its file")]
-    BadSchema {
-        /// The contradiction.
-        why: String,
-    },
-
-    /// A stored encoding contradicts itself.
-    #[error("the stored encoding is damaged: {why}. Train the model again or take another copy of its file")]
-    BadEncoding {
-        /// The contradiction.
-        why: String,
-    },
-
     /// A hyper-parameter out of its range.
     #[error("{name}: found {found}, expected {expected}")]
     Setting {
@@ -341,31 +115,4 @@ pub enum Error {
     /// No toy problem has this name.
     #[error("there is no toy problem '{0}': expected moons, circles, eight-gaussians or pinwheel")]
     UnknownToy(String),
-}
-
-impl Error {
-    /// Whether the machine failed (file not found, disk error) rather than the content of the data.
-    pub fn is_io(&self) -> bool {
-        matches!(self, Error::Io { .. })
-    }
-
-    pub(crate) fn no_label_column(name: &str, label: &str, columns: &[String]) -> Self {
-        Error::NoLabelColumn { name: name.into(), label: visible(label), hint: nearest(label, columns) }
-    }
-
-    pub(crate) fn unknown_column(name: &str, column: &str, columns: &[String]) -> Self {
-        Error::UnknownColumn { name: name.into(), column: visible(column), hint: nearest(column, columns) }
-    }
-
-    pub(crate) fn missing_columns(name: &str, missing: Vec<String>, columns: &[String]) -> Self {
-        Error::MissingColumns { name: name.into(), missing, hint: present(columns) }
-    }
-}
-
-/// The likely slip of the hand, and the columns there are.
-fn nearest(wanted: &str, columns: &[String]) -> String {
-    match closest(wanted, columns) {
-        Some(column) => format!("Did you mean '{}'? {}", visible(column), present(columns)),
-        None => present(columns),
-    }
 }

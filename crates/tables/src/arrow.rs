@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Schema};
-use semisup::{Column, Frame};
+use flowgmm_data::{Column, Frame};
 
 use crate::{Error, Options, Result, Warning, missing::MissingRules};
 

@@ -1,6 +1,6 @@
 //! A column while it is read: numbers until a cell is none.
 
-use semisup::{Cells, Texts, number_text};
+use flowgmm_data::{Cells, Texts, number_text};
 
 use crate::{missing::Missing, number};
 

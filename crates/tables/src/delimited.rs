@@ -7,7 +7,7 @@
 use std::io::{self, Read};
 
 use csv::{ByteRecord, Terminator};
-use semisup::{Column, Frame};
+use flowgmm_data::{Column, Frame};
 
 use crate::{
     Delimiter, Error, Header, InputFormat, Options, Result, Warning,
@@ -37,7 +37,7 @@ impl Delimited {
     ) -> Result<(Self, Option<Warning>)> {
         let mut rows = Rows::new(stream, name, delimiter, options.header);
         let Some(line) = rows.read()? else {
-            return Err(semisup::Error::EmptyFile { name: name.into() }.into());
+            return Err(Error::EmptyFile { name: name.into() });
         };
         rows.width = rows.record.len();
         let (names, first, warning) = match options.header {
@@ -96,7 +96,7 @@ fn header(name: &str, line: u64, record: &ByteRecord) -> Result<(Vec<String>, Op
     let cells: Vec<String> =
         record.iter().map(|cell| String::from_utf8_lossy(cell).trim().to_string()).collect();
     let columns =
-        cells.iter().map(|cell| Column { name: cell.clone(), cells: semisup::Cells::Numbers(vec![]) });
+        cells.iter().map(|cell| Column { name: cell.clone(), cells: flowgmm_data::Cells::Numbers(vec![]) });
     let named = Frame::new(name, columns.collect(), Vec::new());
     let (name, found) = (name.to_string(), first_cells(&cells));
     match (named, looks_like_data(&cells)) {
@@ -168,7 +168,7 @@ impl Rows {
             let line = self.line();
             let cells = &self.record;
             if !cells.as_slice().is_ascii() && cells.iter().any(|cell| std::str::from_utf8(cell).is_err()) {
-                return Err(semisup::Error::NotUtf8 { name: self.name.clone(), line }.into());
+                return Err(Error::NotUtf8 { name: self.name.clone(), line });
             }
             // The parser skips empty lines itself, so a lone cell without any byte was written as "".
             if cells.len() != 1 || cells[0].is_empty() || !is_blank(&cells[0]) {

@@ -2,13 +2,43 @@
 
 use std::io;
 
+use flowgmm_data::wording::list;
+
 /// An error of this crate. Lines, rows and columns count from 1.
 #[derive(thiserror::Error, Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// What any table may suffer from: I/O, missing and duplicate columns, text that is not UTF-8.
+    /// What any table may suffer from: missing and duplicate columns, no rows.
     #[error(transparent)]
-    Table(#[from] semisup::Error),
+    Table(#[from] flowgmm_data::Error),
+
+    /// The file could not be opened or read.
+    #[error("cannot read {name}: {source}")]
+    Io {
+        /// The file.
+        name: String,
+        /// What the system said.
+        source: io::Error,
+    },
+
+    /// Not one line of text.
+    #[error("{name} is empty: expected a header line with column names, then one row per line")]
+    EmptyFile {
+        /// The file.
+        name: String,
+    },
+
+    /// A line that is not UTF-8 text.
+    #[error(
+        "{name}, line {line}: not UTF-8 text. Save the file as plain CSV in UTF-8 (it may be a spreadsheet, a \
+         compressed file, or in another encoding)"
+    )]
+    NotUtf8 {
+        /// The file.
+        name: String,
+        /// The line.
+        line: u64,
+    },
 
     /// A row of delimited text with too few or too many cells.
     #[error(
@@ -211,11 +241,7 @@ pub enum Error {
 impl Error {
     /// Whether the machine failed (file not found, disk full) rather than the content of the data.
     pub fn is_io(&self) -> bool {
-        match self {
-            Self::Table(error) => error.is_io(),
-            Self::Write { .. } => true,
-            _ => false,
-        }
+        matches!(self, Self::Io { .. } | Self::Write { .. })
     }
 
     /// A failed read: damaged content if a decoder says so, else the machine's fault.
@@ -224,7 +250,7 @@ impl Error {
         let name = name.to_string();
         match error.kind() {
             InvalidData | InvalidInput | UnexpectedEof => Self::Damaged { name, format, why: reason(&error) },
-            _ => semisup::Error::Io { name, source: error }.into(),
+            _ => Self::Io { name, source: error },
         }
     }
 
@@ -234,7 +260,7 @@ impl Error {
 
     pub(crate) fn missing_columns(name: &str, missing: Vec<String>, columns: &[String]) -> Self {
         let hint = format!("The columns are {}", list(columns));
-        semisup::Error::MissingColumns { name: name.into(), missing, hint }.into()
+        flowgmm_data::Error::MissingColumns { name: name.into(), missing, hint }.into()
     }
 }
 
@@ -243,15 +269,4 @@ fn reason(error: &io::Error) -> String {
         io::ErrorKind::UnexpectedEof => "it ends too early".into(),
         _ => error.to_string(),
     }
-}
-
-/// `'a', 'b' and 7 more`: a file may have thousands of columns, a message may not.
-pub(crate) fn list(names: &[String]) -> String {
-    const SHOWN: usize = 12;
-    let quoted = names.iter().take(SHOWN).map(|name| format!("'{name}'"));
-    let mut text = quoted.collect::<Vec<_>>().join(", ");
-    if names.len() > SHOWN {
-        text.push_str(&format!(" and {} more", names.len() - SHOWN));
-    }
-    text
 }

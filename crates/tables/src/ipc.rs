@@ -16,7 +16,7 @@ use arrow_ipc::{
     reader::{RecordBatchDecoder, read_dictionary},
 };
 use arrow_schema::{ArrowError, SchemaRef};
-use semisup::Frame;
+use flowgmm_data::Frame;
 
 use crate::{
     Error, Options, Result, Warning,

@@ -8,7 +8,7 @@ use std::{
     io::{BufRead, BufReader, Read},
 };
 
-use semisup::{Column, Frame};
+use flowgmm_data::{Column, Frame};
 
 use crate::{Error, Options, Result, column::ColumnBuilder, missing::MissingRules};
 
@@ -201,7 +201,7 @@ impl Lines {
                 bytes.drain(..3);
             }
             self.text = String::from_utf8(bytes)
-                .map_err(|_| semisup::Error::NotUtf8 { name: self.name.clone(), line: self.line })?;
+                .map_err(|_| Error::NotUtf8 { name: self.name.clone(), line: self.line })?;
             if !self.text.trim_ascii().is_empty() {
                 return Ok(Some(self.line));
             }

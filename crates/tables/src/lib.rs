@@ -5,10 +5,10 @@
 //!   delimited text ─records, cells straight from bytes─┐
 //!   JSON lines ─objects, one at a time─────────────────┤
 //!   Parquet ─checked footer and pages→ RecordBatch ────┤
-//!   Arrow ─checked messages→ RecordBatch ──────────────┼→ semisup::Frame batches ─→ Reader (an iterator)
+//!   Arrow ─checked messages→ RecordBatch ──────────────┼→ flowgmm_data::Frame batches ─→ Reader (an iterator)
 //!   NPY, NPZ ─checked header→ rows of elements ────────┘
 //!
-//! semisup::Frame batches ─Writer→ CSV, TSV, Parquet, Arrow, JSON, JSON Lines
+//! flowgmm_data::Frame batches ─Writer→ CSV, TSV, Parquet, Arrow, JSON, JSON Lines
 //! ```
 //!
 //! Texts mean the same in every format: they are trimmed, a text that reads as a number is that number, and an

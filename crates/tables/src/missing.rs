@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use semisup::read_number;
+use flowgmm_data::read_number;
 
 use crate::Options;
 

@@ -11,7 +11,7 @@ mod header;
 
 use std::io::{BufReader, Read};
 
-use semisup::{Column, Frame};
+use flowgmm_data::{Column, Frame};
 
 pub(crate) use header::{Header, Order};
 

@@ -4,7 +4,7 @@
 //! one division rounds once and the result is the nearest number (Clinger 1990). Everything else goes to the
 //! standard library, which is also the definition of what a number is.
 
-use semisup::read_number;
+use flowgmm_data::read_number;
 
 /// The finite number a trimmed cell shows, as [`read_number`] reads it.
 #[inline]

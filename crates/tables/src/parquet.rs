@@ -3,6 +3,7 @@
 mod check;
 mod thrift;
 
+use flowgmm_data::Frame;
 use parquet::{
     arrow::{
         ProjectionMask,
@@ -10,7 +11,6 @@ use parquet::{
     },
     file::metadata::ParquetMetaData,
 };
-use semisup::Frame;
 
 use crate::{Options, Result, Warning, arrow::Layout, damage::decode, shared::Shared};
 

@@ -1,6 +1,6 @@
 //! One reader for all formats.
 
-use semisup::Frame;
+use flowgmm_data::Frame;
 
 use crate::{
     Error, Header, InputFormat, Options, Result, Source, Warning, delimited::Delimited, ipc, json::JsonLines,
@@ -94,7 +94,7 @@ impl Reader {
     fn no_rows(&self) -> Error {
         let name = self.name.clone();
         match (self.format, self.header) {
-            (InputFormat::Delimited(_), Header::Present) => semisup::Error::NoRows { name }.into(),
+            (InputFormat::Delimited(_), Header::Present) => flowgmm_data::Error::NoRows { name }.into(),
             _ => Error::NoRows { name },
         }
     }

@@ -1,7 +1,7 @@
 //! What the first bytes of delimited text show: its delimiter, and whether its first row names columns.
 
 use csv::{ByteRecord, ReaderBuilder, Terminator};
-use semisup::read_number;
+use flowgmm_data::read_number;
 
 use crate::Delimiter;
 

@@ -154,5 +154,5 @@ fn open_file(path: &Path) -> io::Result<Body> {
 }
 
 fn io_error(name: &str, source: io::Error) -> Error {
-    semisup::Error::Io { name: name.into(), source }.into()
+    Error::Io { name: name.into(), source }
 }

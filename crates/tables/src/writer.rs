@@ -8,7 +8,7 @@ mod json;
 
 use std::io::{self, Write};
 
-use semisup::{Cells, Frame, read_number};
+use flowgmm_data::{Cells, Frame, read_number};
 
 use crate::{Error, OutputFormat, Result};
 
@@ -114,7 +114,7 @@ impl<'a> Output<'a> {
             if let Some((row, cell)) = wrong {
                 let (line, column) = (batch.line(row), name.clone());
                 let hint = "Write the column as text";
-                return Err(semisup::Error::NotANumber {
+                return Err(flowgmm_data::Error::NotANumber {
                     name: batch.name().into(),
                     line,
                     column,

@@ -55,7 +55,7 @@ fn files_cut_off_anywhere_are_errors() {
 }
 
 /// A stream may end after any message; then there are fewer rows.
-fn cut_between_messages(read: &Result<semisup::Frame, Error>) -> bool {
+fn cut_between_messages(read: &Result<flowgmm_data::Frame, Error>) -> bool {
     read.as_ref().is_ok_and(|frame| frame.n() < 3) || matches!(read, Err(Error::NoRows { .. }))
 }
 

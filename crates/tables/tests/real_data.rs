@@ -5,8 +5,8 @@ mod common;
 use std::path::PathBuf;
 
 use common::{assert_says, column, names};
+use flowgmm_data::Cells;
 use flowgmm_tables::{Header, Options, Warning, open};
-use semisup::Cells;
 
 /// The file, unless it is absent, which is said.
 fn data(file: &str) -> Option<PathBuf> {

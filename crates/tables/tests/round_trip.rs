@@ -5,9 +5,9 @@ mod common;
 use std::path::Path;
 
 use common::{assert_says, column, read};
+use flowgmm_data::{Cells, Column, Frame, Texts};
 use flowgmm_tables::{ColumnType, InputFormat, Options, OutputFormat, Writer};
 use proptest::prelude::*;
-use semisup::{Cells, Column, Frame, Texts};
 
 const READ_BACK: [OutputFormat; 5] = [
     OutputFormat::Csv,

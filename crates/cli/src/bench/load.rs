@@ -10,10 +10,11 @@
 
 use std::path::Path;
 
-use flowgmm_arena::{AnyError, Dataset, LabelSource, Loaded};
+use flowgmm_bench::{AnyError, Dataset, LabelSource, Loaded};
+use flowgmm_data::{Encoding, Layout, Picture, Schema, labels};
 use flowgmm_datasets::{Collection, ImageSet, ImageSource, LabelSplits, Part, ReadOptions, Store, find};
 use flowgmm_tables::{Header, open};
-use semisup::{Encoding, Labelled, Layout, Picture, Schema, labels, ndarray::Array2};
+use semisup::{Labelled, ndarray::Array2};
 
 type Result<T> = std::result::Result<T, AnyError>;
 
@@ -90,7 +91,7 @@ fn rows_of_set(set: &ImageSet) -> Result<Labelled> {
         row.iter_mut().zip(layout.row(picture)).for_each(|(to, pixel)| *to = f64::from(pixel));
     }
     let y = set.labels.iter().map(|&label| label.into()).collect();
-    Ok(Labelled::new(x, y, set.classes.clone(), layout.names())?.with_layout(layout))
+    Ok(Labelled::new(x, y, set.classes.clone(), layout.names())?.with_image_shape(layout.shape()))
 }
 
 /// Images at a path, or nothing if nothing is there.
@@ -116,5 +117,5 @@ fn rows_of_collection(images: &Collection, layout: &Layout, classes: &[String]) 
     };
     let y = images.labels().iter().enumerate().map(class).collect::<std::result::Result<_, String>>()?;
     let x = images.rows(layout, 0..images.n())?;
-    Ok(Labelled::new(x, y, classes.to_vec(), layout.names())?.with_layout(*layout))
+    Ok(Labelled::new(x, y, classes.to_vec(), layout.names())?.with_image_shape(layout.shape()))
 }

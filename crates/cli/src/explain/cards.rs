@@ -1,8 +1,9 @@
 //! Trust cards: for each row what there is to hold a prediction against, and whether to abstain.
 
+use flowgmm_learners::knn;
 use flowgmm_report::{Cell, Column, Columns, Grid, Plot, Section, Table};
 use semisup::{
-    Classifier, knn,
+    Classifier,
     ndarray::{Array2, Axis},
 };
 use serde_json::{Value, json};

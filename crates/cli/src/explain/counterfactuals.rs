@@ -122,7 +122,7 @@ fn changes(subject: &Subject, x: ArrayView1<f64>, moved: ArrayView1<f64>) -> Vec
         }
     }
     columns.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let cell = |frame: &semisup::Frame, name: &str| {
+    let cell = |frame: &flowgmm_data::Frame, name: &str| {
         let text = frame.column(name).and_then(|cells| cells.text(0).map(|text| text.into_owned()));
         short(&show::tidy(&text.unwrap_or_else(|| "–".into())), 16)
     };

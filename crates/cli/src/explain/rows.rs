@@ -6,9 +6,10 @@
 use std::path::Path;
 
 use flowgmm::Model;
+use flowgmm_data::{Frame, labels_of};
 use rand::{Rng as _, seq::index};
 use semisup::{
-    Classifier, Frame, labels_of,
+    Classifier,
     ndarray::{Array2, Axis},
 };
 

@@ -1,9 +1,10 @@
 //! How rows are shown: images as pictures, rows of a table by their most telling columns, texts by their beginning.
 
 use flowgmm::Model;
+use flowgmm_data::{Frame, Layout};
 use flowgmm_report::{Cell, Column, ImageSheet};
 use semisup::{
-    Classifier, Frame, Layout,
+    Classifier,
     metrics::separation,
     ndarray::{Array2, ArrayView1, ArrayView2},
 };

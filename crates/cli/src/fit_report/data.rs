@@ -1,8 +1,9 @@
 //! What the data looked like: labels per class, columns, and the columns that separate the classes.
 
+use flowgmm_data::{Cells, Kind, schema::ColumnSummary};
 use flowgmm_report::{Bar, Bars, Cell, Column, Columns, Grid, Histogram, Plot, Section, Table};
 use ndarray::Axis;
-use semisup::{Cells, Kind, metrics, metrics::arg_max, schema::ColumnSummary};
+use semisup::{metrics, metrics::arg_max};
 
 use super::{Subject, percent, short, spread};
 

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use flowgmm::Model;
+use flowgmm_data::Frame;
 use flowgmm_report::{Cell, Column, Section, Table};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
-use semisup::{Classifier, Frame};
+use semisup::Classifier;
 
 use super::{Found, Subject, held::HeldOut, percent, short, spread};
 

@@ -6,8 +6,9 @@
 //! The number of steps is fixed in advance, so the same seed gives the same report at any speed.
 
 use flowgmm::{Calibration, FitConfig, Fitter, Model};
+use flowgmm_learners::Logistic;
 use ndarray::{Array2, Axis};
-use semisup::{Classifier, Logistic, Preprocess, SemiSupervised, metrics::arg_max, split};
+use semisup::{Classifier, Preprocess, SemiSupervised, metrics::arg_max, split};
 
 use super::Subject;
 use crate::{

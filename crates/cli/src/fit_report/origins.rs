@@ -1,6 +1,6 @@
 //! Which line of which file each row came from.
 
-use semisup::Frame;
+use flowgmm_data::Frame;
 
 /// Lines and files of the training rows.
 #[derive(Default)]
@@ -33,7 +33,7 @@ impl Origins {
 
 #[cfg(test)]
 mod tests {
-    use semisup::{Cells, Column};
+    use flowgmm_data::{Cells, Column};
 
     use super::*;
 

@@ -1,8 +1,8 @@
 //! Does the model know what rows look like? Its samples held against real rows.
 
+use flowgmm_learners::{Judge, TwoSample, two_sample};
 use flowgmm_report::{Columns, Estimate, Grid, Intervals, Plot, Section};
 use ndarray::{Array2, Axis};
-use semisup::{Judge, TwoSample, two_sample};
 
 use super::{Subject, percent, spread};
 use crate::exit::Result;

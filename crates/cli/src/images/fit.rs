@@ -6,10 +6,11 @@ use std::{
 };
 
 use clap::ArgMatches;
-use flowgmm::{Cost, Decision, FitConfig, Model, Recipe, bijection::ImageShape, tensor::Place};
+use flowgmm::{Cost, Decision, FitConfig, Model, Recipe, tensor::Place};
+use flowgmm_data::Layout;
 use flowgmm_datasets::{Collection, ImageSource, LabelSplits, ReadOptions};
 use semisup::{
-    Layout, Scores, SemiSupervised,
+    Scores, SemiSupervised,
     ndarray::{Array2, Axis},
 };
 
@@ -97,7 +98,7 @@ pub fn run(args: &Args, source: ImageSource, matches: &ArgMatches) -> Result<()>
     interrupt::listen()?;
     let Training { data, layout, why } = Training::read(args, source)?;
     if let Some(rival) = rival {
-        return compare(&rival, args, &data.with_layout(layout), &layout);
+        return compare(&rival, args, &data.with_image_shape(layout.shape()), &layout);
     }
     let recipe = recipe(args, &data, &layout, why)?;
     let settings = gather(args, &recipe, matches)?;
@@ -225,7 +226,7 @@ impl Training {
 }
 
 fn recipe(args: &Args, data: &SemiSupervised, layout: &Layout, why: String) -> Result<Recipe> {
-    let shape = ImageShape::from(layout);
+    let shape = layout.shape();
     let (config, settings) = match args.preset {
         Preset::Paper => (FitConfig::paper_image(data, shape)?, "the paper's"),
         Preset::Auto | Preset::ReferenceCode => (FitConfig::image(data, shape)?, "for images on CPUs"),

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use flowgmm::{Cost, Model};
-use semisup::{Classifier, Layout, Scores, SemiSupervised, metrics};
+use flowgmm_data::Layout;
+use semisup::{Classifier, Scores, SemiSupervised, metrics};
 use serde_json::{Value, json};
 
 use super::describe;

@@ -1,8 +1,9 @@
 //! Contact sheets: a row of images for each class, as one picture; and images as rows of pixels.
 
 use flowgmm::Model;
+use flowgmm_data::{Cells, Column, Frame, Layout, Picture};
 use semisup::{
-    Cells, Classifier, Column, Frame, Layout, Picture,
+    Classifier,
     ndarray::{Array2, ArrayView2, Axis},
 };
 

@@ -6,7 +6,7 @@ use flowgmm::{
     Em, FitConfig, Means, MixtureStep, Model, Trainable,
     objective::{Objective, Scale},
 };
-use flowgmm_arena::Registry;
+use flowgmm_bench::Registry;
 use semisup::{Learner, SemiSupervised};
 
 /// Iterations of EM each time it is the mixture's turn.

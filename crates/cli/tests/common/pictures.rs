@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use semisup::Picture;
+use flowgmm_data::Picture;
 
 use super::Bench;
 

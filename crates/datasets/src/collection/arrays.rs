@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use flowgmm_data::Cells;
 use flowgmm_tables::{RawArray, RawValues, read_arrays};
-use semisup::Cells;
 
 use super::{Collection, Items, ReadOptions, file::Head};
 use crate::{Error, ImageSet, Result, idx, read_cifar10, read_svhn};

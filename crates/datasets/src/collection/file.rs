@@ -2,7 +2,7 @@
 
 use std::{fs::File, io::Read, path::Path};
 
-use semisup::Picture;
+use flowgmm_data::Picture;
 
 use super::{jpeg, png};
 use crate::{Error, Result};

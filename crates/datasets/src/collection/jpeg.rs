@@ -1,6 +1,6 @@
 //! JPEG, baseline or progressive, grey or colour, by `zune-jpeg`.
 
-use semisup::Picture;
+use flowgmm_data::Picture;
 use zune_core::{bytestream::ZCursor, colorspace::ColorSpace, options::DecoderOptions};
 use zune_jpeg::JpegDecoder;
 

@@ -9,7 +9,7 @@
 use std::io::{Read, Write};
 
 use flate2::{Compression, Crc, read::ZlibDecoder, write::ZlibEncoder};
-use semisup::Picture;
+use flowgmm_data::Picture;
 
 use super::file::Head;
 

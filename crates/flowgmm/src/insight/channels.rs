@@ -10,13 +10,13 @@ use burn::tensor::Tensor;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, s};
 use serde::{Deserialize, Serialize};
 
-use crate::{
+use flowgmm_core::{
+    FlowSpec, SCORING_BATCH,
     bijection::{Bijection, BijectionSpec, ImageShape},
-    fitted::Model,
-    flow::FlowSpec,
-    model::SCORING_BATCH,
     tensor::to_array,
 };
+
+use crate::model::Model;
 
 /// Mean and spread of every channel of every layer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

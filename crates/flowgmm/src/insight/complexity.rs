@@ -10,7 +10,7 @@
 
 use std::f64::consts::LN_2;
 
-use semisup::Picture;
+use flowgmm_data::Picture;
 
 /// Weight of q: so many errors have to be seen before counts matter more.
 const WEIGHT: f64 = 4.0;

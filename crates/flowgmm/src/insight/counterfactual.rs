@@ -12,7 +12,7 @@
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 
 use super::latent::Latent;
-use crate::fitted::Model;
+use crate::model::Model;
 
 /// Steps of the iteration.
 const STEPS: usize = 50;
@@ -125,10 +125,7 @@ mod tests {
     use rand::Rng as _;
 
     use super::*;
-    use crate::{
-        mixture::{Covariance, Mixture, MixtureSpec, MixtureValues, Trainable},
-        tensor::Place,
-    };
+    use flowgmm_core::{Covariance, Mixture, MixtureSpec, MixtureValues, Trainable, tensor::Place};
 
     fn latent(log_sigma: Array2<f64>, per_class: Vec<usize>, means: Array2<f64>) -> Latent {
         let (components, classes) = (means.nrows(), per_class.len());

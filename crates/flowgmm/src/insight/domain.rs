@@ -9,11 +9,12 @@
 //! For pictures log b is minus the length of a universal code (see [`code_length`]), for tables the density of
 //! independent normal columns, both in the model's own space, where units cancel.
 
+use flowgmm_data::Layout;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
-use semisup::{Layout, metrics::arg_max};
+use semisup::metrics::arg_max;
 
 use super::{code_length, latent::log_sum_exp};
-use crate::fitted::Model;
+use crate::model::Model;
 
 /// So many rows at its Gaussian's mean are added to each class: a class without rows has its mean there.
 const PRIOR_ROWS: f64 = 1.0;

@@ -7,10 +7,10 @@
 //! are none. d_i is the distance to the nearest row that is labelled or was chosen before: rows are chosen one by one, so
 //! that no two of them tell the same story. Uncertainty alone did worse than chance where it was tried with few labels.
 
+use flowgmm_learners::graph::knn;
 use ndarray::{ArrayView1, ArrayView2};
-use semisup::graph::knn;
 
-use crate::fitted::Model;
+use crate::model::Model;
 
 /// Neighbours that tell the density.
 const NEIGHBOURS: usize = 10;

@@ -7,10 +7,9 @@
 
 use ndarray::{Array1, ArrayView1};
 
-use crate::{
-    fitted::Model,
-    mixture::{Mixture, MixtureValues},
-};
+use flowgmm_core::{Mixture, MixtureValues};
+
+use crate::model::Model;
 
 /// Values of a mixture, ready for single points.
 pub(super) struct Latent {

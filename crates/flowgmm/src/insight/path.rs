@@ -6,7 +6,7 @@ use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
 use semisup::metrics::arg_max;
 
 use super::latent::Latent;
-use crate::fitted::Model;
+use crate::model::Model;
 
 /// A path from one row to another.
 #[derive(Clone, Debug)]

@@ -14,9 +14,10 @@ use serde::{Deserialize, Serialize};
 use super::heard::{Heard, Sample, Together, weighed};
 use crate::{
     Result,
-    config::{Calibration, Columns, FitConfig, Prepare, Prior},
-    guides::{Guide, Teacher},
+    config::{Calibration, Columns, FitConfig, Prepare},
+    teachers::{Guide, Teacher},
 };
+use flowgmm_core::Prior;
 
 /// Neighbours and reach of label spreading.
 const NEIGHBOURS: usize = 7;

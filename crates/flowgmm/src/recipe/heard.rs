@@ -7,9 +7,9 @@ use semisup::{SemiSupervised, fit_temperature, metrics::arg_max, split};
 use crate::{
     Result,
     config::Columns,
-    guides::{Guide, Ready, Teacher, per_label, sharpened},
-    train::{Purpose, stream},
+    teachers::{Guide, Ready, Teacher, per_label, sharpened},
 };
+use flowgmm_core::train::{Purpose, stream};
 
 /// Rows that are looked at, at most, besides the labelled ones: a graph of this many is quick, and so is a regression
 /// on this many.

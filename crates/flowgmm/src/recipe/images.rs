@@ -4,10 +4,11 @@ use semisup::SemiSupervised;
 
 use crate::{
     Error, Result,
+    config::{Columns, FitConfig, Prepare},
+};
+use flowgmm_core::{
+    CouplingKind, ImageFlow, Means,
     bijection::{Form, ImageShape, Init},
-    config::{Columns, CouplingKind, FitConfig, Prepare},
-    image::ImageFlow,
-    means::Means,
     objective::{Agreement, Consistency, Labelled, Objective, Scale, Unlabelled},
     train::{AdamConfig, ImageViews, Schedule, Shape},
 };

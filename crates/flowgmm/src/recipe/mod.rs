@@ -10,13 +10,12 @@ use semisup::SemiSupervised;
 pub use choose::{Decision, Recipe};
 
 use crate::{
+    config::{Calibration, Columns, Dequantise, FitConfig, MultiStart, Prepare},
+    teachers::{Guide, Teacher},
+};
+use flowgmm_core::{
+    Architecture, CouplingKind, Covariance, Means, Prior, Trainable,
     bijection::{Form, Init},
-    config::{
-        Architecture, Calibration, Columns, CouplingKind, Dequantise, FitConfig, MultiStart, Prepare, Prior,
-    },
-    guides::{Guide, Teacher},
-    means::Means,
-    mixture::{Covariance, Trainable},
     objective::{Agreement, Consistency, Labelled, Objective, Scale, SoftTargets, Unlabelled},
     train::{AdamConfig, Decay, Schedule, Shape, TrainConfig},
 };

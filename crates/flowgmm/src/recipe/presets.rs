@@ -5,10 +5,10 @@
 
 use semisup::SemiSupervised;
 
-use crate::{
+use crate::config::{Columns, FitConfig, Prepare};
+use flowgmm_core::{
+    Means,
     bijection::{Form, Init},
-    config::{Columns, FitConfig, Prepare},
-    means::Means,
     objective::{Labelled, Objective},
     train::{AdamConfig, Decay, Shape},
 };
@@ -67,7 +67,7 @@ impl FitConfig {
         config.columns = Columns::AsIs;
         config.prepare = Prepare::Standardise;
         config.architecture.init = Init::Random;
-        config.architecture.coupling = crate::config::CouplingKind::Affine { form: Form::ShiftThenScale };
+        config.architecture.coupling = flowgmm_core::CouplingKind::Affine { form: Form::ShiftThenScale };
         config.guides = Vec::new();
         config.train.steps = epochs * rows.div_ceil(BATCH);
         config.train.batch_unlabelled = BATCH;

@@ -10,7 +10,7 @@ use arrow_array::{
 };
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, TimeUnit};
-use semisup::Cells;
+use flowgmm_data::Cells;
 
 use crate::{column::ColumnBuilder, missing::Missing};
 

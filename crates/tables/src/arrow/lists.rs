@@ -2,7 +2,7 @@
 
 use arrow_array::{Array, ArrayRef, cast::AsArray, types::Float64Type};
 use arrow_schema::DataType;
-use semisup::Column;
+use flowgmm_data::Column;
 
 use crate::{Error, Result, column::ColumnBuilder, missing::MissingRules};
 

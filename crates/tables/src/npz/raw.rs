@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use semisup::Cells;
+use flowgmm_data::Cells;
 
 use super::{FORMAT, members};
 use crate::{

@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
+use flowgmm_data::Frame;
 use flowgmm_tables::{Options, Result, Source, open};
-use semisup::Frame;
 
 /// All rows of bytes that come through a pipe.
 pub fn read(bytes: impl AsRef<[u8]>, options: &Options) -> Result<Frame> {

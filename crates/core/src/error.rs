@@ -1,0 +1,66 @@
+//! What can go wrong in this crate, in words a user can act on.
+
+use std::path::PathBuf;
+
+/// Everything this crate reports instead of panicking.
+#[derive(thiserror::Error, Debug)]
+pub enum Error {
+    /// The rows cannot be learnt from.
+    #[error(transparent)]
+    Data(#[from] semisup::Error),
+
+    /// A configuration that describes no model.
+    #[error("invalid configuration: {0}")]
+    Config(String),
+
+    /// Training produced numbers that are not numbers, again and again.
+    #[error(
+        "training diverged at step {step}: {cause}; {rollbacks} roll-backs with ever smaller steps did not help. \
+         Lower the learning rate, or look for extreme values in the data"
+    )]
+    Diverged {
+        /// Optimiser step at which it happened last.
+        step: usize,
+        /// Which quantity was not finite.
+        cause: String,
+        /// How often the trainer went back to a good state before it gave up.
+        rollbacks: usize,
+    },
+
+    /// The observer asked to stop; the checkpoint, if any, holds the work.
+    #[error("interrupted at step {step}")]
+    Interrupted {
+        /// Optimiser steps done.
+        step: usize,
+    },
+
+    /// A model or checkpoint file that is damaged, foreign or from another version.
+    #[error("{}: not a usable model file: {reason}", path.display())]
+    ModelFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+
+    /// A checkpoint of another run: other data, configuration or seed.
+    #[error("{}: this checkpoint belongs to another run ({reason}); choose another --checkpoint directory, or start without --resume", path.display())]
+    ForeignCheckpoint {
+        /// The checkpoint.
+        path: PathBuf,
+        /// Which part differs.
+        reason: String,
+    },
+
+    /// The file system said no.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+/// Shorthand for this crate's results.
+pub type Result<T> = std::result::Result<T, Error>;

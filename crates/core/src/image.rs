@@ -1,0 +1,124 @@
+//! Images: the flows that suit them, and fits with nothing to choose.
+//!
+//! An image is a row of pixel values 0 to 255 in the order [channel, row, column]. Rows become v = (x + 1/2) / 256,
+//! which the flow's first layer takes to the logits; training replaces the half by uniform noise (dequantisation).
+//! Everything else is as for tables: the model predicts, encodes, samples and is stored in the same way, and
+//! log p(x) is the density of pixel values, so that [`bits_per_dim`] needs only it.
+
+use ndarray::{Array2, ArrayView2};
+use rand::Rng as _;
+use semisup::Rng;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Error, Result,
+    bijection::{BijectionSpec, ConvNet, Form, ImageMask, ImageShape},
+};
+
+/// Pixel values spread over their cells, x + u - 1/2 with u uniform in [0, 1). The mean log-density of such rows bounds
+/// the log-probability of the images they came from, which that of the cells' middles does not.
+pub fn dequantised(x: ArrayView2<f64>, rng: &mut Rng) -> Array2<f64> {
+    x.mapv(|x| x + rng.random_range(-0.5..0.5))
+}
+
+/// Mean bits per pixel value of (dequantised) rows with these log-densities.
+pub fn bits_per_dim(log_marginal: &[f64], dim: usize) -> f64 {
+    let nats = -log_marginal.iter().sum::<f64>() / log_marginal.len().max(1) as f64;
+    nats / (dim as f64 * std::f64::consts::LN_2)
+}
+
+/// Couplings between two squeezes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LightStage {
+    /// How many.
+    pub couplings: usize,
+    /// Channels of their nets.
+    pub hidden: usize,
+}
+
+/// Layers for images.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+pub enum ImageFlow {
+    /// Logit; then stages of a squeeze and steps of channel mixing and a light coupling.
+    Light {
+        /// The images.
+        shape: ImageShape,
+        /// The stages.
+        stages: Vec<LightStage>,
+    },
+    /// The paper's multi-scale RealNVP (appendix D), laid out as in the authors' code.
+    Paper {
+        /// The images.
+        shape: ImageShape,
+        /// Channels of the nets before the squeeze; twice as many after it.
+        hidden: usize,
+        /// Residual blocks of a net.
+        blocks: usize,
+    },
+}
+
+/// Distance that the logit keeps from 0 and 1: p = .05 + .9 v.
+const ALPHA: f64 = 0.05;
+
+impl ImageFlow {
+    /// The layers, data side first.
+    pub fn layers(&self) -> Vec<BijectionSpec> {
+        let mut layers = vec![BijectionSpec::Logit { alpha: ALPHA }];
+        match self {
+            Self::Light { shape, stages } => {
+                let mut shape = *shape;
+                for stage in stages {
+                    layers.push(BijectionSpec::Squeeze { shape });
+                    shape = shape.squeezed();
+                    for _ in 0..stage.couplings {
+                        // Reversed, so that what one coupling changed the next one keeps.
+                        layers.push(BijectionSpec::ChannelMix {
+                            shape,
+                            order: (0..shape.channels).rev().collect(),
+                        });
+                        layers.push(BijectionSpec::ConvAffine {
+                            shape,
+                            mask: ImageMask::Channels,
+                            net: ConvNet::Light { hidden: stage.hidden },
+                            form: Form::ScaleThenShift,
+                        });
+                    }
+                }
+            }
+            Self::Paper { shape, hidden, blocks } => {
+                let couplings = |shape: ImageShape,
+                                 masks: &[ImageMask],
+                                 hidden: usize|
+                 -> Vec<BijectionSpec> {
+                    let net = ConvNet::Residual { hidden, blocks: *blocks };
+                    let form = Form::ShiftThenScale;
+                    masks.iter().map(|&mask| BijectionSpec::ConvAffine { shape, mask, net, form }).collect()
+                };
+                let boards = [ImageMask::Checkerboard, ImageMask::CheckerboardReversed].repeat(2);
+                let halves = [ImageMask::Channels, ImageMask::ChannelsReversed, ImageMask::Channels];
+                layers.extend(couplings(*shape, &boards[..3], *hidden));
+                layers.push(BijectionSpec::Squeeze { shape: *shape });
+                let squeezed = shape.squeezed();
+                layers.extend(couplings(squeezed, &halves, 2 * hidden));
+                let keep = squeezed.channels / 2;
+                let inner = couplings(squeezed.with_channels(keep), &boards, 2 * hidden);
+                layers.push(BijectionSpec::FactorOut { shape: squeezed, keep, layers: inner });
+            }
+        }
+        layers
+    }
+
+    /// The flow for CPUs: two stages and as many squeezes.
+    pub fn light(shape: ImageShape) -> Result<Self> {
+        if !shape.height.is_multiple_of(4) || !shape.width.is_multiple_of(4) {
+            return Err(Error::Config(format!(
+                "height and width of images must be multiples of 4, got {} x {}; pad or crop them",
+                shape.height, shape.width
+            )));
+        }
+        let stages = vec![LightStage { couplings: 6, hidden: 32 }, LightStage { couplings: 8, hidden: 64 }];
+        Ok(Self::Light { shape, stages })
+    }
+}

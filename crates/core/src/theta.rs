@@ -1,0 +1,101 @@
+//! The parameters of one room of the model: a flat vector with named parts.
+//!
+//! Every bijection and the mixture hold exactly one such vector, so that the optimiser, the moving average,
+//! clipping, checkpoints and the model file all see the same thing: a list of `(name, Tensor<1>)`.
+
+use burn::tensor::Tensor;
+
+use crate::tensor::Place;
+
+/// A named piece of a parameter vector.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Name within its owner, e.g. `W1`.
+    pub name: String,
+    /// `[out, in]` for a matrix, `[1, n]` for a row vector.
+    pub shape: [usize; 2],
+    /// Where it starts.
+    pub offset: usize,
+}
+
+impl Part {
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        self.shape[0] * self.shape[1]
+    }
+
+    /// Whether it holds nothing.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A flat parameter vector with named parts.
+#[derive(Clone, Debug)]
+pub struct Theta {
+    value: Tensor<1>,
+    parts: Vec<Part>,
+}
+
+impl Theta {
+    /// Parameters from named pieces `(name, shape, row-major values)`.
+    pub fn new(pieces: Vec<(String, [usize; 2], Vec<f64>)>, place: &Place) -> Self {
+        let (mut parts, mut values) = (Vec::with_capacity(pieces.len()), Vec::new());
+        for (name, shape, piece) in pieces {
+            assert_eq!(piece.len(), shape[0] * shape[1], "{name}: values do not fill the shape");
+            parts.push(Part { name, shape, offset: values.len() });
+            values.extend(piece);
+        }
+        Self { value: place.vector(values), parts }
+    }
+
+    /// The whole vector.
+    pub fn value(&self) -> &Tensor<1> {
+        &self.value
+    }
+
+    /// Replaces the values, keeping the parts.
+    pub fn set(&mut self, value: Tensor<1>) {
+        assert_eq!(value.dims(), self.value.dims(), "a parameter vector never changes its length");
+        self.value = value;
+    }
+
+    /// Takes the values out, to be changed in place and [`Theta::put`] back.
+    pub fn take(&mut self) -> Tensor<1> {
+        let device = self.value.device();
+        std::mem::replace(&mut self.value, Tensor::empty([0], &device))
+    }
+
+    /// The way back of [`Theta::take`].
+    pub fn put(&mut self, value: Tensor<1>) {
+        let expected: usize = self.parts.iter().map(Part::len).sum();
+        assert_eq!(value.dims(), [expected], "a parameter vector never changes its length");
+        self.value = value;
+    }
+
+    /// The named parts, in order.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// Part number `i` in its own shape.
+    pub fn part(&self, i: usize) -> Tensor<2> {
+        let part = &self.parts[i];
+        self.value.clone().narrow(0, part.offset, part.len()).reshape(part.shape)
+    }
+
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        self.value.dims()[0]
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Where the values live.
+    pub fn place(&self) -> Place {
+        Place::of(&self.value)
+    }
+}

@@ -1,0 +1,268 @@
+//! Which rows a step sees, and with which noise.
+//!
+//! Everything here is a pure function of (seed, step): a run that is resumed at step t sees exactly the rows and
+//! the noise it would have seen, and a checkpoint holds neither data order nor generator state, only t.
+
+use burn::tensor::Tensor;
+use ndarray::{Array2, ArrayView2};
+use rand::seq::SliceRandom;
+use rand_distr::{Distribution, StandardNormal};
+use semisup::Rng;
+
+use super::Perturbation;
+use crate::{
+    dequantise::Discrete,
+    objective::{Batch, UnlabelledBatch},
+    tensor::Place,
+};
+
+/// What a random stream is for; streams of one seed never overlap.
+#[derive(Clone, Copy)]
+pub enum Purpose {
+    Parameters = 1,
+    LabelledOrder = 2,
+    UnlabelledOrder = 3,
+    Noise = 4,
+    Folds = 5,
+    Means = 6,
+    Selection = 7,
+    Dropout = 8,
+}
+
+/// The generator for one purpose at one step or epoch of a run.
+pub fn stream(seed: u64, purpose: Purpose, index: u64) -> Rng {
+    let mut rng = semisup::rng(seed);
+    rng.set_stream(((purpose as u64) << 48) | index);
+    rng
+}
+
+/// Rows in single precision, ready to be gathered.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    dim: usize,
+    values: Vec<f32>,
+    /// The rows before preprocessing, if they are to be spread over the steps of their columns.
+    discrete: Option<Discrete>,
+}
+
+impl Rows {
+    /// Takes over rows of an array.
+    pub fn new(x: ArrayView2<f64>) -> Self {
+        Self { dim: x.ncols(), values: x.iter().map(|&v| v as f32).collect(), discrete: None }
+    }
+
+    /// The same rows, spread over the steps of their columns whenever a batch is drawn.
+    pub fn spread(mut self, discrete: Option<Discrete>) -> Self {
+        self.discrete = discrete;
+        self
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.values.len() / self.dim.max(1)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// All rows as an array.
+    pub fn array(&self) -> Array2<f64> {
+        let values = self.values.iter().map(|&v| f64::from(v)).collect();
+        Array2::from_shape_vec((self.len(), self.dim), values).expect("rows fill their shape")
+    }
+
+    /// Some consecutive rows as a tensor.
+    pub fn stretch(&self, start: usize, count: usize, place: &Place) -> Tensor<2> {
+        let values = &self.values[start * self.dim..(start + count) * self.dim];
+        place.rows_f32(values.to_vec(), [count, self.dim])
+    }
+
+    fn gather(&self, rows: &[usize], rng: &mut Rng) -> Vec<f32> {
+        if let Some(discrete) = &self.discrete {
+            return discrete.draw(rows, rng);
+        }
+        let mut out = Vec::with_capacity(rows.len() * self.dim);
+        for &row in rows {
+            out.extend_from_slice(&self.values[row * self.dim..(row + 1) * self.dim]);
+        }
+        out
+    }
+}
+
+/// Endless passes over rows in an order that is shuffled anew for each pass.
+#[derive(Clone, Debug)]
+pub struct Order {
+    seed: u64,
+    purpose: Purpose,
+    n: usize,
+    batch: usize,
+    /// The last shuffled pass, kept because neighbouring steps share it.
+    cached: Option<(u64, Vec<usize>)>,
+}
+
+impl std::fmt::Debug for Purpose {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "stream {}", *self as u64)
+    }
+}
+
+impl Order {
+    pub fn new(seed: u64, purpose: Purpose, n: usize, batch: usize) -> Self {
+        Self { seed, purpose, n, batch: batch.min(n), cached: None }
+    }
+
+    /// Row numbers of step `step`.
+    pub fn rows(&mut self, step: usize) -> Vec<usize> {
+        let first = step as u64 * self.batch as u64;
+        (first..first + self.batch as u64).map(|i| self.row(i)).collect()
+    }
+
+    fn row(&mut self, i: u64) -> usize {
+        let (pass, slot) = (i / self.n as u64, (i % self.n as u64) as usize);
+        if self.cached.as_ref().is_none_or(|(cached, _)| *cached != pass) {
+            let mut order: Vec<usize> = (0..self.n).collect();
+            order.shuffle(&mut stream(self.seed, self.purpose, pass));
+            self.cached = Some((pass, order));
+        }
+        self.cached.as_ref().expect("just filled").1[slot]
+    }
+}
+
+/// The rows of a semi-supervised problem in the model's own space, and what is known of their classes.
+#[derive(Clone, Debug)]
+pub struct TrainingRows {
+    /// Labelled rows.
+    pub labelled: Rows,
+    /// Their classes.
+    pub y: Vec<usize>,
+    /// Unlabelled rows.
+    pub unlabelled: Rows,
+    /// Soft targets of the unlabelled rows from outside the model, `[n_u, K]`.
+    pub soft: Option<Vec<f32>>,
+    /// Number of classes.
+    pub n_classes: usize,
+}
+
+/// What is done to the rows of a step.
+#[derive(Clone, Copy, Debug)]
+pub struct Noise<'a> {
+    /// Standard deviation of Gaussian noise on rows that nothing else perturbs.
+    pub sigma: f64,
+    /// Perturbs labelled rows.
+    pub labelled: Option<&'a dyn Perturbation>,
+    /// Perturbs unlabelled rows.
+    pub unlabelled: Option<&'a dyn Perturbation>,
+    /// Whether unlabelled rows have a second view.
+    pub two_views: bool,
+}
+
+/// Composes the batch of each step.
+#[derive(Debug)]
+pub struct Batches<'a> {
+    rows: &'a TrainingRows,
+    labelled: Order,
+    unlabelled: Order,
+    seed: u64,
+    noise: Noise<'a>,
+}
+
+impl<'a> Batches<'a> {
+    pub fn new(rows: &'a TrainingRows, sizes: (usize, usize), seed: u64, noise: Noise<'a>) -> Self {
+        Self {
+            labelled: Order::new(seed, Purpose::LabelledOrder, rows.labelled.len(), sizes.0),
+            unlabelled: Order::new(seed, Purpose::UnlabelledOrder, rows.unlabelled.len(), sizes.1),
+            rows,
+            seed,
+            noise,
+        }
+    }
+
+    /// From now on rows have one view.
+    pub fn one_view(&mut self) {
+        self.noise.two_views = false;
+    }
+
+    /// From now on views are of this kind, if of any.
+    pub fn rest(&mut self, still: Option<&'a dyn Perturbation>) {
+        self.noise.labelled = self.noise.labelled.and(still);
+        self.noise.unlabelled = self.noise.unlabelled.and(still);
+    }
+
+    /// The batch of step `step`; `q` are EM's responsibilities or the decisions of all unlabelled rows.
+    pub fn batch(&mut self, step: usize, q: Option<&[f32]>, place: &Place) -> Batch {
+        let rng = &mut stream(self.seed, Purpose::Noise, step as u64);
+        let (dim, k) = (self.rows.labelled.dim, self.rows.n_classes);
+        let chosen = self.labelled.rows(step);
+        let mut x_l = self.rows.labelled.gather(&chosen, rng);
+        match self.noise.labelled {
+            Some(perturbation) => perturbation.perturb_labelled(&mut x_l, dim, rng),
+            None => jitter(&mut x_l, self.noise.sigma, rng),
+        }
+        let y_l = chosen.iter().map(|&row| self.rows.y[row]).collect();
+        let x_l = place.rows_f32(x_l, [chosen.len(), dim]);
+
+        let unlabelled = (!self.rows.unlabelled.is_empty() && self.unlabelled.batch > 0).then(|| {
+            let chosen = self.unlabelled.rows(step);
+            let shape = [chosen.len(), dim];
+            let mut x = self.rows.unlabelled.gather(&chosen, rng);
+            match self.noise.unlabelled {
+                Some(perturbation) => perturbation.perturb(&mut x, dim, rng),
+                None => jitter(&mut x, self.noise.sigma, rng),
+            }
+            let x = place.rows_f32(x, shape);
+            let other_view = self.noise.unlabelled.filter(|_| self.noise.two_views).map(|perturbation| {
+                let mut other = self.rows.unlabelled.gather(&chosen, rng);
+                perturbation.perturb_target(&mut other, dim, rng);
+                place.rows_f32(other, shape)
+            });
+            let per_class = |values: &[f32]| {
+                let mut out = Vec::with_capacity(chosen.len() * k);
+                chosen.iter().for_each(|&row| out.extend_from_slice(&values[row * k..(row + 1) * k]));
+                place.rows_f32(out, [chosen.len(), k])
+            };
+            UnlabelledBatch {
+                x,
+                other_view,
+                soft: self.rows.soft.as_deref().map(per_class),
+                responsibilities: q.map(per_class),
+            }
+        });
+        Batch { x_l, y_l, unlabelled }
+    }
+}
+
+/// Adds N(0, sigma^2) to every value.
+pub fn jitter(values: &mut [f32], sigma: f64, rng: &mut Rng) {
+    if sigma > 0.0 {
+        for value in values {
+            let eps: f32 = StandardNormal.sample(rng);
+            *value += sigma as f32 * eps;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pass_shows_every_row_once_and_no_two_passes_alike() {
+        let mut order = Order::new(3, Purpose::UnlabelledOrder, 10, 4);
+        let seen: Vec<usize> = (0..5).flat_map(|step| order.rows(step)).collect();
+        for pass in seen.chunks_exact(10) {
+            let mut sorted = pass.to_vec();
+            sorted.sort_unstable();
+            assert_eq!(sorted, (0..10).collect::<Vec<_>>());
+        }
+        assert_ne!(seen[..10], seen[10..]);
+    }
+
+    #[test]
+    fn a_step_sees_the_same_rows_however_it_is_reached() {
+        let mut straight = Order::new(3, Purpose::LabelledOrder, 7, 3);
+        let walked: Vec<_> = (0..20).map(|step| straight.rows(step)).collect();
+        assert_eq!(Order::new(3, Purpose::LabelledOrder, 7, 3).rows(19), walked[19]);
+    }
+}

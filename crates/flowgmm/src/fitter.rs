@@ -1,0 +1,431 @@
+//! From rows to a fitted model: preprocessing, graph, means, several starts, training, certificate.
+//!
+//!   SemiSupervised -preprocess-> x' -label spreading-> soft targets -place means-> fresh model
+//!     -short starts, scored-> the best start -train-> Model
+//!
+//! Selection looks at labelled training rows (by cross-validation) and at the likelihood of unlabelled rows, never
+//! at a test label. The whole procedure is a function of (data, config, seed); checkpoints cut it anywhere.
+
+use ndarray::{Array2, ArrayView2, Axis};
+use semisup::{Learner, SemiSupervised, split};
+
+use crate::{
+    Error, Result,
+    config::{Calibration, FitConfig, MultiStart},
+    model::{Model, Provenance},
+    prepared::Prepared,
+};
+use flowgmm_core::{
+    Covariance, Engine, Flow, FlowGmm, Mixture, MixtureSpec, MixtureValues, Prior,
+    bijection::Bijection,
+    certify,
+    checkpoint::{Checkpoints, Fingerprint, Progress, Saved},
+    tensor::Place,
+    train::{
+        Control, EpochRecord, Observer, Purpose, TrainConfig, TrainState, Trainer, TrainingRows, stream,
+    },
+};
+
+/// Where a fit is, for people who watch.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stage {
+    /// Scoring short starts.
+    Start {
+        /// Which start, from 1.
+        start: usize,
+        /// Of how many.
+        starts: usize,
+        /// Which fold, from 1.
+        fold: usize,
+    },
+    /// The run that is kept.
+    Main,
+    /// A short run without some labels, to see how sure the model may be.
+    Calibration {
+        /// Which fold, from 1.
+        fold: usize,
+        /// Of how many.
+        folds: usize,
+    },
+}
+
+/// Watches a fit.
+pub trait FitObserver {
+    /// A stage begins; `steps` is its length.
+    fn stage(&mut self, _stage: &Stage, _steps: usize) {}
+    /// An epoch of the current stage ended.
+    fn epoch(&mut self, _record: &EpochRecord) {}
+    /// The loss of a step of the current stage.
+    fn loss(&mut self, _loss: f64) {}
+    /// A step of the current stage ended.
+    fn step(&mut self, _step: usize) -> Control {
+        Control::Continue
+    }
+}
+
+/// Watches nothing.
+impl FitObserver for () {}
+
+/// Fits a model.
+pub fn fit(config: &FitConfig, data: &SemiSupervised, seed: u64) -> Result<Model> {
+    Fitter::new(config, data, seed).run(&mut ())
+}
+
+/// FlowGMM as a learner beside others.
+#[derive(Clone, Debug)]
+pub struct FlowGmmLearner {
+    /// Name in tables.
+    pub name: String,
+    /// How it fits.
+    pub config: FitConfig,
+}
+
+impl Learner for FlowGmmLearner {
+    type Model = Model;
+    type Error = Error;
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn fit(&self, data: &SemiSupervised, seed: u64) -> Result<Model> {
+        fit(&self.config, data, seed)
+    }
+}
+
+/// A fit with its options.
+#[derive(Debug)]
+pub struct Fitter<'a> {
+    config: &'a FitConfig,
+    data: &'a SemiSupervised,
+    seed: u64,
+    engine: Engine,
+    place: Place,
+    checkpoints: Option<Checkpoints>,
+}
+
+impl<'a> Fitter<'a> {
+    /// A fit on the CPU without checkpoints.
+    pub fn new(config: &'a FitConfig, data: &'a SemiSupervised, seed: u64) -> Self {
+        Self { config, data, seed, engine: Engine::default(), place: Place::cpu(), checkpoints: None }
+    }
+
+    /// Chooses the engine of the couplings.
+    pub fn engine(mut self, engine: Engine) -> Self {
+        self.engine = engine;
+        self
+    }
+
+    /// Chooses the device; the certificate's double precision stays on the CPU.
+    pub fn place(mut self, place: Place) -> Self {
+        self.place = place;
+        self
+    }
+
+    /// Writes checkpoints, and resumes from one if asked to.
+    pub fn checkpoints(mut self, checkpoints: Checkpoints) -> Self {
+        self.checkpoints = Some(checkpoints);
+        self
+    }
+
+    /// Runs to the end, or to the observer's wish to stop.
+    pub fn run(mut self, observer: &mut dyn FitObserver) -> Result<Model> {
+        self.config.validate()?;
+        tracing::info!(
+            engine = ?self.engine,
+            device = %self.place.describe(),
+            kernels = flowgmm_core::instruction_set(),
+            rows = self.data.n(),
+            labelled = self.data.labelled().len(),
+            "fitting"
+        );
+        let problem = Prepared::new(self.config, self.data)?;
+        let fingerprint = self.fingerprint();
+        let mut progress = Progress::default();
+        let mut saved: Option<Saved> = None;
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.begin(fingerprint.clone())?;
+            if let Some(found) = checkpoints.resume(&self.place)? {
+                progress = found.progress.clone();
+                saved = Some(found);
+            }
+        }
+        let start = self.choose_start(&problem, &mut progress, &mut saved, observer)?;
+        let train = &self.config.train;
+        observer.stage(&Stage::Main, train.steps);
+        let rows = problem.rows(None);
+        let seed = start_seed(self.seed, start);
+        let mut state = TrainState::new(self.fresh(&problem, None, seed)?, train);
+        if let Some(saved) = saved.take() {
+            saved.restore(&mut state)?;
+        }
+        let (state, mut gmm) = self.train(train, &rows, seed, state, &progress, observer)?;
+        problem.check_finite(&gmm, &state)?;
+        let sample = spread_rows(problem.x.view(), 256);
+        let provenance = Provenance {
+            version: env!("CARGO_PKG_VERSION").into(),
+            seed: self.seed,
+            data_hash: data_hash(self.data),
+            n_labelled: self.data.labelled().len(),
+            n_unlabelled: self.data.unlabelled().len(),
+            config: serde_json::to_value(self.config).expect("plain data"),
+            rollbacks: state.rollbacks,
+            certificate: Some(certify(&gmm, sample.view())),
+        };
+        if let Some(checkpoints) = &self.checkpoints {
+            checkpoints.write(&progress, &state)?;
+        }
+        let temperature = match self.config.calibration {
+            // The posterior that was trained is the tempered one.
+            None => self.config.train.objective.temperature.max(1.0),
+            Some(Calibration::Folds { folds, fraction }) => {
+                self.calibrate(&problem, folds, fraction, observer)?
+            }
+            Some(Calibration::Expected { accuracy }) => problem.temperature_for(&gmm, accuracy),
+        };
+        if let Prior::Estimated { imagined } = self.config.architecture.prior
+            && !self.data.unlabelled().is_empty()
+        {
+            let mut values = gmm.mixture().values();
+            let shares = problem.shares(&gmm, temperature, imagined);
+            values.log_prior = shares.into_iter().map(f64::ln).collect();
+            gmm.set_mixture(&values)?;
+        }
+        let mut model = Model {
+            gmm,
+            preprocess: problem.preprocess,
+            classes: self.data.classes().to_vec(),
+            columns: self.data.columns().to_vec(),
+            encoding: None,
+            texts: Vec::new(),
+            layout: None,
+            temperature,
+            typical: Vec::new(),
+            decisions: Vec::new(),
+            provenance,
+            history: state.history,
+        };
+        model.learn_typicality(spread_rows(self.data.x(), 4096).view());
+        Ok(model)
+    }
+
+    /// What a checkpoint must agree on with the run that resumes it. Engines and devices round differently.
+    fn fingerprint(&self) -> Fingerprint {
+        let config = serde_json::to_vec(&(self.config, self.engine, format!("{:?}", self.place)));
+        Fingerprint {
+            config: blake3::hash(&config.expect("plain data")).to_hex().to_string(),
+            data: data_hash(self.data),
+            seed: self.seed,
+        }
+    }
+
+    /// Scores short starts and returns the best one's number.
+    fn choose_start(
+        &mut self,
+        problem: &Prepared,
+        progress: &mut Progress,
+        saved: &mut Option<Saved>,
+        observer: &mut dyn FitObserver,
+    ) -> Result<usize> {
+        let MultiStart { starts, fraction, folds } = self.config.multi_start;
+        if starts <= 1 {
+            return Ok(0);
+        }
+        let y: Vec<usize> = problem.y_labelled();
+        let folds = split::folds(&y, folds, &mut stream(self.seed, Purpose::Folds, 0));
+        let mut short = self.config.train.clone();
+        short.steps = ((short.steps as f64 * fraction) as usize).max(1);
+        for start in 0..starts {
+            for (fold, held) in folds.iter().enumerate() {
+                if progress.scores.len() > start * folds.len() + fold {
+                    continue; // scored before the checkpoint
+                }
+                observer.stage(&Stage::Start { start: start + 1, starts, fold: fold + 1 }, short.steps);
+                let seed = start_seed(self.seed, start);
+                let rows = problem.rows(Some(held));
+                let mut state = TrainState::new(self.fresh(problem, Some(held), seed)?, &short);
+                if let Some(saved) = saved.take() {
+                    saved.restore(&mut state)?;
+                }
+                let trained = self.train(&short, &rows, seed, state, progress, observer);
+                // A start that diverges is simply a bad start.
+                let score = match trained {
+                    Ok((_, gmm)) => problem.score(&gmm, held),
+                    Err(Error::Diverged { .. }) => f64::NEG_INFINITY,
+                    Err(other) => return Err(other),
+                };
+                progress.scores.push(score);
+            }
+        }
+        let mean = |start: usize| {
+            let scores = &progress.scores[start * folds.len()..(start + 1) * folds.len()];
+            scores.iter().sum::<f64>() / folds.len().max(1) as f64
+        };
+        Ok((0..starts).fold(0, |best, start| if mean(start) > mean(best) { start } else { best }))
+    }
+
+    /// The temperature at which short runs without a fold give that fold's labels the most probability.
+    fn calibrate(
+        &mut self,
+        problem: &Prepared,
+        folds: usize,
+        fraction: f64,
+        observer: &mut dyn FitObserver,
+    ) -> Result<f64> {
+        let y = problem.y_labelled();
+        let fewest = self.data.class_counts().into_iter().min().unwrap_or(0);
+        if fewest < 2 {
+            return Ok(self.config.train.objective.temperature.max(1.0));
+        }
+        let mut short = self.config.train.clone();
+        short.steps = ((short.steps as f64 * fraction) as usize).max(1);
+        let folds =
+            split::folds(&y, folds.min(fewest), &mut stream(self.seed, Purpose::Folds, u64::MAX >> 16));
+        // The finished run is in the checkpoint already; these are quick to do again.
+        let checkpoints = self.checkpoints.take();
+        let (mut log_joint, mut truth) = (Array2::zeros((0, self.data.n_classes())), Vec::new());
+        for (fold, held) in folds.iter().enumerate() {
+            observer.stage(&Stage::Calibration { fold: fold + 1, folds: folds.len() }, short.steps);
+            let state = TrainState::new(self.fresh(problem, Some(held), self.seed)?, &short);
+            let rows = problem.rows(Some(held));
+            match self.train(&short, &rows, self.seed, state, &Progress::default(), observer) {
+                Ok((_, gmm)) => {
+                    let joint = problem.joint_of(&gmm, held);
+                    if joint.iter().all(|v| v.is_finite()) {
+                        log_joint.append(Axis(0), joint.view()).expect("as many classes");
+                        truth.extend(held.iter().map(|&at| y[at]));
+                    }
+                }
+                Err(Error::Diverged { .. }) => {}
+                Err(other) => return Err(other),
+            }
+        }
+        self.checkpoints = checkpoints;
+        // Never surer than the model itself: held-out rows that are all right say nothing of the rest.
+        Ok(semisup::fit_temperature(log_joint.view(), &truth).clamp(1.0, 1e3))
+    }
+
+    fn train(
+        &self,
+        config: &TrainConfig,
+        rows: &TrainingRows,
+        seed: u64,
+        state: TrainState,
+        progress: &Progress,
+        observer: &mut dyn FitObserver,
+    ) -> Result<(TrainState, FlowGmm)> {
+        let mut trainer = Trainer::new(config, rows, seed, state);
+        let mut watcher =
+            Watcher { observer, checkpoints: self.checkpoints.as_ref(), progress, failed: None };
+        let result = trainer.run(&mut watcher);
+        if let Some(error) = watcher.failed {
+            return Err(error);
+        }
+        if let (Err(Error::Interrupted { .. }), Some(checkpoints)) = (&result, &self.checkpoints) {
+            checkpoints.write(progress, &trainer.state)?;
+        }
+        result?;
+        let gmm = trainer.finished();
+        Ok((trainer.state, gmm))
+    }
+
+    /// A fresh model for this start, with means placed where the configuration wants them.
+    fn fresh(&self, problem: &Prepared, held: Option<&Vec<usize>>, seed: u64) -> Result<FlowGmm> {
+        let architecture = &self.config.architecture;
+        let (n_classes, dim) = (self.data.n_classes(), problem.x.ncols());
+        let mut rng = stream(seed, Purpose::Parameters, 0);
+        let flow = Flow::new(architecture.flow(dim), architecture.init, &mut rng, &self.place)?;
+        let mut flow = flow.with_engine(self.engine);
+        flow.adapt(&self.place.rows(spread_rows(problem.x.view(), ADAPTING).view()));
+        let (z, q) = if architecture.means.looks_at_data() || architecture.per_class > 1 {
+            (flow.encode(problem.x.view(), &self.place), problem.weights(held))
+        } else {
+            (Array2::zeros((0, dim)), Array2::zeros((0, n_classes)))
+        };
+        let rng = &mut stream(seed, Purpose::Means, 0);
+        let means = architecture.means.place(n_classes, dim, z.view(), q.view(), rng)?;
+        let per_class = architecture.per_class.max(1);
+        let means = if per_class == 1 {
+            means
+        } else {
+            flowgmm_core::spread(means.view(), z.view(), q.view(), per_class)
+        };
+        let spec = MixtureSpec {
+            dim,
+            per_class: vec![per_class; n_classes],
+            covariance: architecture.covariance,
+            trainable: architecture.trainable,
+        };
+        let sigma_columns = match architecture.covariance {
+            Covariance::Spherical => 1,
+            Covariance::Diagonal => dim,
+        };
+        let values = MixtureValues {
+            log_sigma: Array2::from_elem((means.nrows(), sigma_columns), architecture.sigma.ln()),
+            log_weight: vec![0.0; means.nrows()],
+            log_prior: architecture.prior.log(&self.data.class_counts())?,
+            means,
+        };
+        Ok(FlowGmm::new(flow, Mixture::new(spec, &values, &self.place)?)?.with_engine(self.engine))
+    }
+}
+
+/// Passes a trainer's events on and writes checkpoints in between.
+struct Watcher<'a> {
+    observer: &'a mut dyn FitObserver,
+    checkpoints: Option<&'a Checkpoints>,
+    progress: &'a Progress,
+    failed: Option<Error>,
+}
+
+impl Observer for Watcher<'_> {
+    fn step(&mut self, state: &TrainState) -> Control {
+        if let Some(checkpoints) = self.checkpoints
+            && checkpoints.due()
+            && let Err(error) = checkpoints.write(self.progress, state)
+        {
+            self.failed = Some(error);
+            return Control::Stop;
+        }
+        self.observer.step(state.step)
+    }
+
+    fn loss(&mut self, loss: f64) {
+        self.observer.loss(loss);
+    }
+
+    fn epoch(&mut self, record: &EpochRecord) {
+        self.observer.epoch(record);
+    }
+}
+
+/// Rows that ActNorm sees first.
+const ADAPTING: usize = 2048;
+
+/// At most `count` rows, evenly spread over all.
+fn spread_rows(x: ArrayView2<f64>, count: usize) -> Array2<f64> {
+    let count = count.min(x.nrows());
+    x.select(Axis(0), &(0..count).map(|i| i * x.nrows() / count).collect::<Vec<_>>())
+}
+
+fn start_seed(seed: u64, start: usize) -> u64 {
+    // Far apart, so that no start of one seed is the first start of a neighbouring seed.
+    seed.wrapping_add((start as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+}
+
+fn data_hash(data: &SemiSupervised) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for value in data.x() {
+        hasher.update(&value.to_le_bytes());
+    }
+    for step in data.steps().iter().flatten() {
+        hasher.update(&step.to_le_bytes());
+    }
+    for y in data.y() {
+        hasher.update(&y.map_or(u64::MAX, |k| k as u64).to_le_bytes());
+    }
+    for name in data.classes().iter().chain(data.columns()) {
+        hasher.update(name.as_bytes()).update(&[0]);
+    }
+    hasher.finalize().to_hex().to_string()
+}

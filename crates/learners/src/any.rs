@@ -1,0 +1,124 @@
+//! Learners behind one type, and by name.
+
+use std::fmt::Debug;
+
+use crate::{GaussianMixture, LabelSpreading, NearestNeighbours, RowLength, SpreadKernel};
+use semisup::{Classifier, Learner, SemiSupervised};
+
+use crate::{LogisticRegression, M1M2, Mlp, PiModel, RbfLabelSpreading, SelfTraining, Standardised, Tuned};
+
+/// An error of any learner.
+pub type AnyError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A model of any learner.
+pub type AnyModel = Box<dyn Classifier + Send + Sync>;
+
+/// A learner whose types of model and error are not known. Every [`Learner`] with `Debug` is one.
+pub trait AnyLearner {
+    /// The name in tables and reports.
+    fn name(&self) -> String;
+
+    /// All hyper-parameters in one line, for the record: two learners with the same line do the same.
+    fn settings(&self) -> String;
+
+    /// Learns; see [`Learner::fit`].
+    fn fit_any(&self, data: &SemiSupervised, seed: u64) -> Result<AnyModel, AnyError>;
+
+    /// The same learner trained for so many steps; see [`Learner::with_steps`].
+    fn stepped(&self, _steps: usize) -> Option<BoxedLearner> {
+        None
+    }
+}
+
+impl<L: Learner + Debug + Send + Sync + 'static> AnyLearner for L
+where
+    L::Model: Send + Sync + 'static,
+    L::Error: Send + Sync + 'static,
+{
+    fn name(&self) -> String {
+        Learner::name(self)
+    }
+
+    fn settings(&self) -> String {
+        format!("{self:?}")
+    }
+
+    fn fit_any(&self, data: &SemiSupervised, seed: u64) -> Result<AnyModel, AnyError> {
+        Ok(Box::new(self.fit(data, seed)?))
+    }
+
+    fn stepped(&self, steps: usize) -> Option<BoxedLearner> {
+        self.with_steps(steps).map(|learner| Box::new(learner) as BoxedLearner)
+    }
+}
+
+/// A learner that can be shared.
+pub type BoxedLearner = Box<dyn AnyLearner + Send + Sync>;
+
+/// The names [`by_name`] knows. Those that end in `-raw` leave columns as they are.
+pub fn names() -> &'static [&'static str] {
+    &[
+        "knn",
+        "knn-raw",
+        "knn-unit",
+        "logistic-regression",
+        "mlp",
+        "pi-model",
+        "m1m2",
+        "label-spreading-rbf",
+        "label-spreading-knn",
+        "label-spreading",
+        "label-spreading-raw",
+        "self-training",
+        "gaussian-mixture",
+    ]
+}
+
+/// A rival by its name, with settings that need no table-by-table care:
+///
+/// | name | what | columns |
+/// |---|---|---|
+/// | knn, knn-raw | k nearest labelled rows, k of 1, 3, 5, 9 by cross-validation | standardised, raw |
+/// | knn-unit | the same by angle, as in the paper: rows of unit length | standardised, then each row to length 1 |
+/// | logistic-regression | C of 1, 0.1, 0.01, 10 by cross-validation | standardised |
+/// | mlp, pi-model | the paper's nets, see [`Mlp`], [`PiModel`] | standardised |
+/// | m1m2 | Kingma et al.'s, see [`M1M2`] | standardised; pixels as probabilities |
+/// | label-spreading-rbf | all pairs of at most 2000 rows, alpha 0.8, width of 16, 64, 4 by cross-validation | standardised |
+/// | label-spreading-knn | scikit-learn's graph of 10 neighbours, alpha 0.9 | standardised |
+/// | label-spreading, label-spreading-raw | graph of 10 locally scaled neighbours, alpha 0.99 | standardised, raw |
+/// | self-training | of logistic regression, C = 1, threshold 0.75, as in scikit-learn | standardised |
+/// | gaussian-mixture | full covariances by EM; invariant to the scale of columns | raw |
+pub fn by_name(name: &str) -> Option<BoxedLearner> {
+    Some(match name {
+        "knn" => Box::new(Standardised(nearest(RowLength::Kept))),
+        "knn-raw" => Box::new(nearest(RowLength::Kept)),
+        "knn-unit" => Box::new(Standardised(nearest(RowLength::Unit))),
+        "logistic-regression" => Box::new(tuned([1., 0.1, 0.01, 10.].map(|c| LogisticRegression { c }))),
+        "mlp" => Box::new(Mlp::default()),
+        "pi-model" => Box::new(PiModel::default()),
+        "m1m2" => Box::new(M1M2::default()),
+        "label-spreading-rbf" => {
+            let spreading = |width| RbfLabelSpreading { width, alpha: 0.8, rows: 2000 };
+            Box::new(Standardised(tuned([16., 64., 4.].map(spreading))))
+        }
+        "label-spreading-knn" => {
+            Box::new(Standardised(LabelSpreading { kernel: SpreadKernel::Knn { k: 11 }, alpha: 0.9 }))
+        }
+        "label-spreading" => Box::new(Standardised(LabelSpreading::default())),
+        "label-spreading-raw" => Box::new(LabelSpreading::default()),
+        "self-training" => Box::new(SelfTraining::default()),
+        "gaussian-mixture" => Box::new(GaussianMixture::default()),
+        _ => return None,
+    })
+}
+
+fn nearest(length: RowLength) -> Tuned<NearestNeighbours> {
+    tuned([1, 3, 5, 9].map(|k| NearestNeighbours { k, length }))
+}
+
+/// Five folds over candidates, of which the first is the default.
+fn tuned<L, const N: usize>(candidates: [L; N]) -> Tuned<L> {
+    let mut others = candidates.into_iter();
+    let default = others.next().expect("a default");
+    Tuned { default, others: others.collect(), folds: 5 }
+}

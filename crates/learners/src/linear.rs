@@ -1,0 +1,100 @@
+//! Logistic regression on the labelled rows, and self-training with it on all rows.
+//!
+//! Columns are brought to mean 0 and variance 1 first, by the moments of all rows, so that the penalty treats them
+//! alike.
+
+use crate::{Logistic, self_training};
+use ndarray::{Array2, ArrayView2};
+use semisup::{Classifier, Learner, Preprocess, SemiSupervised};
+
+use crate::mlp::within;
+use crate::{Error, Result};
+
+/// Multinomial logistic regression, which leaves unlabelled rows aside.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LogisticRegression {
+    /// The inverse of the L2 penalty.
+    pub c: f64,
+}
+
+/// Logistic regression that adopts its own certain predictions as labels (Yarowsky 1995).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SelfTraining {
+    /// The inverse of the L2 penalty.
+    pub c: f64,
+    /// How certain a prediction must be, in (0, 1].
+    pub threshold: f64,
+}
+
+impl Default for LogisticRegression {
+    /// c = 1, as in scikit-learn.
+    fn default() -> Self {
+        Self { c: 1. }
+    }
+}
+
+impl Default for SelfTraining {
+    /// c = 1 and three quarters, as in scikit-learn.
+    fn default() -> Self {
+        Self { c: 1., threshold: 0.75 }
+    }
+}
+
+impl Learner for LogisticRegression {
+    type Model = LinearModel;
+    type Error = Error;
+
+    fn name(&self) -> String {
+        "logistic regression".into()
+    }
+
+    fn fit(&self, data: &SemiSupervised, _seed: u64) -> Result<LinearModel> {
+        check_c(self.c)?;
+        let preprocess = Preprocess::standardise(data.x())?;
+        let labelled = data.labelled_only();
+        let mut q = Array2::zeros((labelled.n(), data.n_classes()));
+        labelled.y().iter().flatten().enumerate().for_each(|(row, &k)| q[[row, k]] = 1.);
+        let logistic = Logistic::fit(preprocess.apply(labelled.x()).view(), q.view(), self.c);
+        Ok(LinearModel { preprocess, logistic, classes: data.classes().to_vec() })
+    }
+}
+
+impl Learner for SelfTraining {
+    type Model = LinearModel;
+    type Error = Error;
+
+    fn name(&self) -> String {
+        "self-training".into()
+    }
+
+    fn fit(&self, data: &SemiSupervised, _seed: u64) -> Result<LinearModel> {
+        check_c(self.c)?;
+        within("threshold", self.threshold, self.threshold > 0. && self.threshold <= 1., "in (0, 1]")?;
+        let preprocess = Preprocess::standardise(data.x())?;
+        let x = preprocess.apply(data.x());
+        let (logistic, _) = self_training(x.view(), data.y(), data.n_classes(), self.c, self.threshold);
+        Ok(LinearModel { preprocess, logistic, classes: data.classes().to_vec() })
+    }
+}
+
+fn check_c(c: f64) -> Result<()> {
+    within("c", c, c > 0. && c.is_finite(), "a number above 0")
+}
+
+/// A fitted logistic regression, with the scale of its inputs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinearModel {
+    preprocess: Preprocess,
+    logistic: Logistic,
+    classes: Vec<String>,
+}
+
+impl Classifier for LinearModel {
+    fn classes(&self) -> &[String] {
+        &self.classes
+    }
+
+    fn log_probs(&self, x: ArrayView2<f64>) -> Array2<f64> {
+        self.logistic.log_probs(self.preprocess.apply(x).view())
+    }
+}
