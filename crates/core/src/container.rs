@@ -62,7 +62,8 @@ impl Container {
         Self::from_bytes(&bytes).map_err(|reason| Error::ModelFile { path: path.to_path_buf(), reason })
     }
 
-    fn to_bytes(&self) -> Vec<u8> {
+    /// The content of the file.
+    pub fn to_bytes(&self) -> Vec<u8> {
         let mut entries: BTreeMap<&str, serde_json::Value> = BTreeMap::new();
         let metadata =
             BTreeMap::from([("digest", "0".repeat(DIGEST_DIGITS)), ("flowgmm", self.header.clone())]);
@@ -88,7 +89,8 @@ impl Container {
         bytes
     }
 
-    fn from_bytes(bytes: &[u8]) -> std::result::Result<Self, String> {
+    /// Reads and checks the content of a file.
+    pub fn from_bytes(bytes: &[u8]) -> std::result::Result<Self, String> {
         let damaged =
             "the file is damaged (its checksum does not match); make it anew or restore a copy".to_string();
         let (size, parsed) =

@@ -13,7 +13,10 @@ use crate::{
     Error, Result,
     config::{Calibration, FitConfig, MultiStart},
     model::{Model, Provenance},
+    observer::{Observer, Phase},
     prepared::Prepared,
+    recipe::Decision,
+    rows::Rows,
 };
 use flowgmm_core::{
     Covariance, Engine, Flow, FlowGmm, Mixture, MixtureSpec, MixtureValues, Prior,
@@ -22,54 +25,10 @@ use flowgmm_core::{
     checkpoint::{Checkpoints, Fingerprint, Progress, Saved},
     tensor::Place,
     train::{
-        Control, EpochRecord, Observer, Purpose, TrainConfig, TrainState, Trainer, TrainingRows, stream,
+        Control, EpochRecord, Observer as TrainObserver, Purpose, TrainConfig, TrainState, Trainer,
+        TrainingRows, stream,
     },
 };
-
-/// Where a fit is, for people who watch.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Stage {
-    /// Scoring short starts.
-    Start {
-        /// Which start, from 1.
-        start: usize,
-        /// Of how many.
-        starts: usize,
-        /// Which fold, from 1.
-        fold: usize,
-    },
-    /// The run that is kept.
-    Main,
-    /// A short run without some labels, to see how sure the model may be.
-    Calibration {
-        /// Which fold, from 1.
-        fold: usize,
-        /// Of how many.
-        folds: usize,
-    },
-}
-
-/// Watches a fit.
-pub trait FitObserver {
-    /// A stage begins; `steps` is its length.
-    fn stage(&mut self, _stage: &Stage, _steps: usize) {}
-    /// An epoch of the current stage ended.
-    fn epoch(&mut self, _record: &EpochRecord) {}
-    /// The loss of a step of the current stage.
-    fn loss(&mut self, _loss: f64) {}
-    /// A step of the current stage ended.
-    fn step(&mut self, _step: usize) -> Control {
-        Control::Continue
-    }
-}
-
-/// Watches nothing.
-impl FitObserver for () {}
-
-/// Fits a model.
-pub fn fit(config: &FitConfig, data: &SemiSupervised, seed: u64) -> Result<Model> {
-    Fitter::new(config, data, seed).run(&mut ())
-}
 
 /// FlowGMM as a learner beside others.
 #[derive(Clone, Debug)]
@@ -89,7 +48,7 @@ impl Learner for FlowGmmLearner {
     }
 
     fn fit(&self, data: &SemiSupervised, seed: u64) -> Result<Model> {
-        fit(&self.config, data, seed)
+        Fitter::new(&self.config, data, seed).run(&mut ())
     }
 }
 
@@ -99,6 +58,8 @@ pub struct Fitter<'a> {
     config: &'a FitConfig,
     data: &'a SemiSupervised,
     seed: u64,
+    rows: Rows,
+    decisions: Vec<Decision>,
     engine: Engine,
     place: Place,
     checkpoints: Option<Checkpoints>,
@@ -107,7 +68,25 @@ pub struct Fitter<'a> {
 impl<'a> Fitter<'a> {
     /// A fit on the CPU without checkpoints.
     pub fn new(config: &'a FitConfig, data: &'a SemiSupervised, seed: u64) -> Self {
-        Self { config, data, seed, engine: Engine::default(), place: Place::cpu(), checkpoints: None }
+        let rows = Rows::Matrix { columns: data.columns().to_vec() };
+        let (engine, place) = (Engine::default(), Place::cpu());
+        Self { config, data, seed, rows, decisions: Vec::new(), engine, place, checkpoints: None }
+    }
+
+    /// Says what the rows are that became these numbers; without it they are a matrix.
+    ///
+    /// # Panics
+    /// If such rows become other numbers.
+    pub fn rows(mut self, rows: Rows) -> Self {
+        assert_eq!(rows.columns(), self.data.columns(), "rows that became the data");
+        self.rows = rows;
+        self
+    }
+
+    /// Says how the configuration came about.
+    pub fn decisions(mut self, decisions: Vec<Decision>) -> Self {
+        self.decisions = decisions;
+        self
     }
 
     /// Chooses the engine of the couplings.
@@ -129,7 +108,7 @@ impl<'a> Fitter<'a> {
     }
 
     /// Runs to the end, or to the observer's wish to stop.
-    pub fn run(mut self, observer: &mut dyn FitObserver) -> Result<Model> {
+    pub fn run(mut self, observer: &mut dyn Observer) -> Result<Model> {
         self.config.validate()?;
         tracing::info!(
             engine = ?self.engine,
@@ -152,7 +131,7 @@ impl<'a> Fitter<'a> {
         }
         let start = self.choose_start(&problem, &mut progress, &mut saved, observer)?;
         let train = &self.config.train;
-        observer.stage(&Stage::Main, train.steps);
+        observer.phase(&Phase::Training, Some(train.steps));
         let rows = problem.rows(None);
         let seed = start_seed(self.seed, start);
         let mut state = TrainState::new(self.fresh(&problem, None, seed)?, train);
@@ -195,17 +174,15 @@ impl<'a> Fitter<'a> {
             gmm,
             preprocess: problem.preprocess,
             classes: self.data.classes().to_vec(),
-            columns: self.data.columns().to_vec(),
-            encoding: None,
-            texts: Vec::new(),
-            layout: None,
+            rows: self.rows,
             temperature,
             typical: Vec::new(),
-            decisions: Vec::new(),
+            decisions: self.decisions,
             provenance,
             history: state.history,
         };
         model.learn_typicality(spread_rows(self.data.x(), 4096).view());
+        check_finite(&model, self.data)?;
         Ok(model)
     }
 
@@ -225,7 +202,7 @@ impl<'a> Fitter<'a> {
         problem: &Prepared,
         progress: &mut Progress,
         saved: &mut Option<Saved>,
-        observer: &mut dyn FitObserver,
+        observer: &mut dyn Observer,
     ) -> Result<usize> {
         let MultiStart { starts, fraction, folds } = self.config.multi_start;
         if starts <= 1 {
@@ -240,7 +217,7 @@ impl<'a> Fitter<'a> {
                 if progress.scores.len() > start * folds.len() + fold {
                     continue; // scored before the checkpoint
                 }
-                observer.stage(&Stage::Start { start: start + 1, starts, fold: fold + 1 }, short.steps);
+                observer.phase(&Phase::Start { start: start + 1, starts, fold: fold + 1 }, Some(short.steps));
                 let seed = start_seed(self.seed, start);
                 let rows = problem.rows(Some(held));
                 let mut state = TrainState::new(self.fresh(problem, Some(held), seed)?, &short);
@@ -270,7 +247,7 @@ impl<'a> Fitter<'a> {
         problem: &Prepared,
         folds: usize,
         fraction: f64,
-        observer: &mut dyn FitObserver,
+        observer: &mut dyn Observer,
     ) -> Result<f64> {
         let y = problem.y_labelled();
         let fewest = self.data.class_counts().into_iter().min().unwrap_or(0);
@@ -285,7 +262,7 @@ impl<'a> Fitter<'a> {
         let checkpoints = self.checkpoints.take();
         let (mut log_joint, mut truth) = (Array2::zeros((0, self.data.n_classes())), Vec::new());
         for (fold, held) in folds.iter().enumerate() {
-            observer.stage(&Stage::Calibration { fold: fold + 1, folds: folds.len() }, short.steps);
+            observer.phase(&Phase::Calibrating { fold: fold + 1, folds: folds.len() }, Some(short.steps));
             let state = TrainState::new(self.fresh(problem, Some(held), self.seed)?, &short);
             let rows = problem.rows(Some(held));
             match self.train(&short, &rows, self.seed, state, &Progress::default(), observer) {
@@ -312,7 +289,7 @@ impl<'a> Fitter<'a> {
         seed: u64,
         state: TrainState,
         progress: &Progress,
-        observer: &mut dyn FitObserver,
+        observer: &mut dyn Observer,
     ) -> Result<(TrainState, FlowGmm)> {
         let mut trainer = Trainer::new(config, rows, seed, state);
         let mut watcher =
@@ -321,7 +298,9 @@ impl<'a> Fitter<'a> {
         if let Some(error) = watcher.failed {
             return Err(error);
         }
-        if let (Err(Error::Interrupted { .. }), Some(checkpoints)) = (&result, &self.checkpoints) {
+        if let (Err(flowgmm_core::Error::Interrupted { .. }), Some(checkpoints)) =
+            (&result, &self.checkpoints)
+        {
             checkpoints.write(progress, &trainer.state)?;
         }
         result?;
@@ -372,22 +351,22 @@ impl<'a> Fitter<'a> {
 
 /// Passes a trainer's events on and writes checkpoints in between.
 struct Watcher<'a> {
-    observer: &'a mut dyn FitObserver,
+    observer: &'a mut dyn Observer,
     checkpoints: Option<&'a Checkpoints>,
     progress: &'a Progress,
     failed: Option<Error>,
 }
 
-impl Observer for Watcher<'_> {
+impl TrainObserver for Watcher<'_> {
     fn step(&mut self, state: &TrainState) -> Control {
         if let Some(checkpoints) = self.checkpoints
             && checkpoints.due()
             && let Err(error) = checkpoints.write(self.progress, state)
         {
-            self.failed = Some(error);
+            self.failed = Some(error.into());
             return Control::Stop;
         }
-        self.observer.step(state.step)
+        self.observer.progress(state.step)
     }
 
     fn loss(&mut self, loss: f64) {
@@ -397,6 +376,17 @@ impl Observer for Watcher<'_> {
     fn epoch(&mut self, record: &EpochRecord) {
         self.observer.epoch(record);
     }
+}
+
+/// A model that cannot score its own labelled rows is not worth keeping, however training ended.
+fn check_finite(model: &Model, data: &SemiSupervised) -> Result<()> {
+    let scores = model.score(data.labelled_only().x());
+    if scores.log_probs.iter().chain(&scores.log_marginal).all(|v| v.is_finite()) {
+        return Ok(());
+    }
+    let step = model.history().epochs.last().map_or(0, |record| record.step);
+    let cause = "the model's scores are not finite".into();
+    Err(Error::Diverged { step, cause, rollbacks: model.provenance().rollbacks })
 }
 
 /// Rows that ActNorm sees first.

@@ -68,7 +68,7 @@ impl Domain {
         let mut sorted: Vec<f64> = log_p.into_iter().filter(|v| !v.is_nan()).collect();
         sorted.sort_by(f64::total_cmp);
         let (class_means, variance) = class_moments(model, model.encode(x).view(), &predicted);
-        let background = match model.layout() {
+        let background = match model.rows().layout() {
             Some(layout) => Background::Code(*layout),
             None => {
                 let x = model.preprocess().apply(x);
@@ -128,7 +128,7 @@ impl Background {
 
 /// log p of rows in the space the flow works in (of pictures: of pixel values), and their classes.
 fn own_density(model: &Model, x: ArrayView2<f64>) -> (Vec<f64>, Vec<usize>) {
-    if model.layout().is_some() {
+    if model.rows().layout().is_some() {
         let scores = model.score(x);
         return (scores.log_marginal, arg_max(scores.log_probs.view()));
     }

@@ -10,6 +10,7 @@ use semisup::SemiSupervised;
 pub use choose::{Decision, Recipe};
 
 use crate::{
+    Result,
     config::{Calibration, Columns, Dequantise, FitConfig, MultiStart, Prepare},
     teachers::{Guide, Teacher},
 };
@@ -19,6 +20,36 @@ use flowgmm_core::{
     objective::{Agreement, Consistency, Labelled, Objective, Scale, SoftTargets, Unlabelled},
     train::{AdamConfig, Decay, Schedule, Shape, TrainConfig},
 };
+
+/// Where settings come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Preset {
+    /// Chosen from the data: of tables by cross-validation on the labelled rows, of images for CPUs.
+    #[default]
+    Auto,
+    /// The paper's configuration, as it is.
+    Paper,
+    /// The configuration of the authors' code for tables, as it is.
+    ReferenceCode,
+}
+
+impl Recipe {
+    /// The settings of a preset for these rows. The same data and seed give the same settings.
+    pub fn of(preset: Preset, data: &SemiSupervised, seed: u64) -> Result<Self> {
+        let fixed = |config| Self { config, decisions: Vec::new() };
+        let image = |config, choice: &str| {
+            let (what, why) = ("preset".into(), "as the preset says".into());
+            Self { config, decisions: vec![Decision { what, choice: choice.into(), why }] }
+        };
+        Ok(match (data.image_shape(), preset) {
+            (Some(shape), Preset::Paper) => image(FitConfig::paper_image(data, shape)?, "the paper's"),
+            (Some(shape), _) => image(FitConfig::image(data, shape)?, "for images on CPUs"),
+            (None, Preset::Auto) => Self::choose(data, seed)?,
+            (None, Preset::Paper) => fixed(FitConfig::paper(data)),
+            (None, Preset::ReferenceCode) => fixed(FitConfig::reference_code(data)),
+        })
+    }
+}
 
 impl FitConfig {
     /// For toy problems in the plane.

@@ -1,0 +1,205 @@
+//! A fit as one request: rows, settings, and what comes of it.
+//!
+//! ```text
+//! Request ─Training::read→ rows as numbers ─Preset, overrides→ Settings ─Fitter→ Model, complete
+//! ```
+
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use flowgmm_core::{Checkpoints, Resume, tensor::Place, train::History};
+
+use crate::{
+    Cost, Decision, Error, Fitter, Model, Preset, Result, Settings, Source,
+    observer::{Observer, Phase},
+    recipe::Recipe,
+    settings::Override,
+    source::training::{Declared, Training},
+};
+
+/// What to fit, and how.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Rows to learn from, few of them labelled.
+    pub source: Source,
+    /// More rows without labels, with the same columns; labels they have are not looked at.
+    pub unlabelled: Vec<Source>,
+    /// Values of the label column that mean unlabelled, besides an empty cell.
+    pub unlabelled_values: Vec<String>,
+    /// What columns are, where the program would guess otherwise.
+    pub declared: Declared,
+    /// Columns of running text, to be embedded by the source's sentence encoder.
+    pub texts: Vec<String>,
+    /// Height and width of images; those of most images if absent.
+    pub image_size: Option<(usize, usize)>,
+    /// A file of label splits of images (an integer array of splits x images), and which split's labels are used.
+    pub label_split: Option<(PathBuf, usize)>,
+    /// Where settings come from.
+    pub preset: Preset,
+    /// Settings that differ from the preset's; later ones win.
+    pub overrides: Vec<Override>,
+    /// Where and how often the state of training is kept, and whether to go on from it.
+    pub checkpoint: Option<Checkpoint>,
+}
+
+/// Where and how often the state of training is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// The directory.
+    pub directory: PathBuf,
+    /// Time between two checkpoints.
+    pub every: Duration,
+    /// What to do with a checkpoint that is already there.
+    pub resume: Resume,
+}
+
+impl Request {
+    /// A fit to these rows, with settings chosen from them.
+    pub fn new(source: Source) -> Self {
+        Self {
+            source,
+            unlabelled: Vec::new(),
+            unlabelled_values: Vec::new(),
+            declared: Vec::new(),
+            texts: Vec::new(),
+            image_size: None,
+            label_split: None,
+            preset: Preset::Auto,
+            overrides: Vec::new(),
+            checkpoint: None,
+        }
+    }
+
+    /// The request with another value of a setting, by its path: `seed`, `train.steps`, `architecture.depth`.
+    pub fn with(mut self, path: &str, value: impl Into<serde_json::Value>) -> Self {
+        self.overrides.push(Override::new(path, value));
+        self
+    }
+
+    /// The seed that overrides ask for, or 0.
+    fn seed(&self) -> u64 {
+        let seeds = self.overrides.iter().filter_map(|change| change.at("seed")?.as_u64());
+        seeds.last().unwrap_or(0)
+    }
+
+    /// Whether nothing is asked for that only tables have.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.unlabelled.is_empty() && self.declared.is_empty() && self.texts.is_empty()
+    }
+
+    pub(crate) fn refuse_table_settings(&self, name: &str) -> Result<()> {
+        let given = [
+            ("columns of text", !self.texts.is_empty()),
+            ("values that mean unlabelled", !self.unlabelled_values.is_empty()),
+            ("kinds of columns", !self.declared.is_empty()),
+            ("the preset of the authors' code", self.preset == Preset::ReferenceCode),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            None => Ok(()),
+            Some((what, _)) => Err(Error::Request(format!(
+                "{what} are for tables, and {name} holds images; leave them out, or name a column of labels if it is a \
+                 table"
+            ))),
+        }
+    }
+}
+
+/// What came of a fit.
+#[derive(Debug)]
+pub struct Fit {
+    /// The model, complete.
+    pub model: Model,
+    /// What it was fitted to.
+    pub training: Training,
+    /// How it was fitted.
+    pub settings: Settings,
+    /// What that was expected to cost.
+    pub cost: Cost,
+    /// How long it took, from reading on.
+    pub seconds: Duration,
+}
+
+impl Fit {
+    /// What was decided, and why.
+    pub fn decisions(&self) -> &[Decision] {
+        self.model.decisions()
+    }
+
+    /// What happened while the model was trained.
+    pub fn history(&self) -> &History {
+        self.model.history()
+    }
+
+    /// What the user should know.
+    pub fn warnings(&self) -> &[String] {
+        &self.training.warnings
+    }
+}
+
+/// Fits a model to rows of which few have labels.
+///
+/// ```
+/// use flowgmm::{Request, Source};
+/// use semisup::Toy;
+///
+/// let train = Toy::Moons.problem(1).train;
+/// let labels = train.y().iter().map(|y| y.map(|k| train.classes()[k].clone()));
+/// let request = Request::new(Source::matrix(train.x()).labels(labels)).with("train.steps", 100);
+/// let fit = flowgmm::fit(&request, &mut ())?;
+/// assert_eq!(fit.history().epochs.last().unwrap().step, 100);
+/// # Ok::<(), flowgmm::Error>(())
+/// ```
+pub fn fit(request: &Request, observer: &mut dyn Observer) -> Result<Fit> {
+    let began = Instant::now();
+    let training = Training::read(request, observer)?;
+    let plan = training.plan(request, observer)?;
+    training.fit(plan, request, began, observer)
+}
+
+/// The settings of a fit, and why they are as they are.
+#[derive(Clone, Debug)]
+pub struct FitPlan {
+    /// The settings.
+    pub settings: Settings,
+    /// How they came about.
+    pub decisions: Vec<Decision>,
+    /// What the fit is expected to cost.
+    pub cost: Cost,
+}
+
+impl Training {
+    /// Chooses settings for these rows and overrides them as the request says.
+    pub fn plan(&self, request: &Request, observer: &mut dyn Observer) -> Result<FitPlan> {
+        observer.phase(&Phase::Choosing, None);
+        let recipe = Recipe::of(request.preset, &self.data, request.seed())?;
+        let settings = Settings::gather(&recipe.config, &request.overrides)?;
+        settings.config.validate()?;
+        let cost = Cost::of(&settings.config, &self.data);
+        let decisions = self.decisions.iter().cloned().chain(recipe.decisions).collect();
+        Ok(FitPlan { settings, decisions, cost })
+    }
+
+    /// Trains a model as planned; `began` is when the work began.
+    pub fn fit(
+        self,
+        plan: FitPlan,
+        request: &Request,
+        began: Instant,
+        observer: &mut dyn Observer,
+    ) -> Result<Fit> {
+        let FitPlan { settings, decisions, cost } = plan;
+        let place = Place::on(&settings.device)?;
+        let mut fitter = Fitter::new(&settings.config, &self.data, settings.seed)
+            .rows(self.rows.clone())
+            .decisions(decisions)
+            .engine(settings.engine)
+            .place(place);
+        if let Some(Checkpoint { directory, every, resume }) = &request.checkpoint {
+            fitter = fitter.checkpoints(Checkpoints::new(directory, *every, *resume));
+        }
+        let model = fitter.run(observer)?;
+        Ok(Fit { model, training: self, settings, cost, seconds: began.elapsed() })
+    }
+}

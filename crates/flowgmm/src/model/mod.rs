@@ -1,0 +1,268 @@
+//! A fitted model as a user holds it: rows, preprocessing, flow, mixture, class names and where it came from.
+//!
+//! Numbers come in and go out in the user's own columns and units. log p(x) refers to those units whenever the
+//! preprocessing is invertible; behind a projection it is the density of the projected row, and says so.
+
+mod file;
+mod predictions;
+
+use flowgmm_core::{
+    Certificate, FlowGmm,
+    analysis::{self, Boundary},
+    bijection::Bijection,
+    tensor::{to_array, to_vec},
+    train::History,
+};
+use ndarray::{Array2, ArrayView2};
+use semisup::{Classifier, Preprocess, Rng};
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Result, recipe::Decision, rows::Rows};
+
+pub use file::FORMAT;
+pub use predictions::Predictions;
+
+/// Steps between the smallest and the largest of the stored quantiles.
+const QUANTILES: usize = 200;
+
+/// Where a model came from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// Program version.
+    pub version: String,
+    /// Seed of the run.
+    pub seed: u64,
+    /// BLAKE3 of the training rows and labels.
+    pub data_hash: String,
+    /// Rows with a label.
+    pub n_labelled: usize,
+    /// Rows without.
+    pub n_unlabelled: usize,
+    /// The configuration, as it was used.
+    pub config: serde_json::Value,
+    /// How often training went back to an earlier state.
+    pub rollbacks: usize,
+    /// The invertibility certificate on training rows, at the end of training.
+    pub certificate: Option<Certificate>,
+}
+
+/// A fitted classifier, density and generator.
+#[derive(Clone, Debug)]
+pub struct Model {
+    pub(crate) rows: Rows,
+    pub(crate) preprocess: Preprocess,
+    pub(crate) gmm: FlowGmm,
+    pub(crate) classes: Vec<String>,
+    /// What the logarithms of posteriors are divided by.
+    pub(crate) temperature: f64,
+    /// Quantiles of log p(x) over training rows, evenly spaced from the smallest to the largest.
+    pub(crate) typical: Vec<f64>,
+    pub(crate) decisions: Vec<Decision>,
+    pub(crate) provenance: Provenance,
+    pub(crate) history: History,
+}
+
+impl Model {
+    /// What its rows are, and how they become numbers.
+    pub fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
+    /// The flow and mixture, in the preprocessed space.
+    pub fn gmm(&self) -> &FlowGmm {
+        &self.gmm
+    }
+
+    /// The map from the user's columns to the flow's.
+    pub fn preprocess(&self) -> &Preprocess {
+        &self.preprocess
+    }
+
+    /// The names of the numbers that the model expects, in order.
+    pub fn columns(&self) -> Vec<String> {
+        self.rows.columns()
+    }
+
+    pub(crate) fn classes_ref(&self) -> &[String] {
+        &self.classes
+    }
+
+    /// Where it came from.
+    pub fn provenance(&self) -> &Provenance {
+        &self.provenance
+    }
+
+    /// What happened while it was trained.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// The model with couplings computed by `engine`.
+    pub fn with_engine(mut self, engine: flowgmm_core::Engine) -> Self {
+        self.gmm = self.gmm.with_engine(engine);
+        self
+    }
+
+    /// What was decided about the fit, and why.
+    pub fn decisions(&self) -> &[Decision] {
+        &self.decisions
+    }
+
+    /// T in log p(k | x) = log p(x | k) / T + log pi_k + const; 1 unless calibrated. It is the paper's sigma^2 (section 6.1):
+    /// widening every Gaussian by sigma divides the differences of their log-densities by sigma^2.
+    pub fn temperature(&self) -> f64 {
+        self.temperature
+    }
+
+    /// log pi_k: how common the model takes each class to be, `[K]`.
+    pub fn log_prior(&self) -> Vec<f64> {
+        to_vec(&self.gmm.mixture().log_prior())
+    }
+
+    /// pi_k: how common the model takes each class to be, `[K]`.
+    pub fn class_shares(&self) -> Vec<f64> {
+        self.gmm.mixture().values().log_prior.into_iter().map(f64::exp).collect()
+    }
+
+    /// The model at another temperature, above 0.
+    pub fn at_temperature(mut self, temperature: f64) -> Self {
+        assert!(temperature.is_finite() && temperature > 0.0, "a temperature is positive");
+        self.temperature = temperature;
+        self
+    }
+
+    /// The model with its probabilities calibrated on labelled rows, by the temperature of least NLL.
+    pub fn calibrated(mut self, x: ArrayView2<f64>, y: &[usize]) -> Self {
+        let log_conditional = self.score(x).log_conditional;
+        self.temperature =
+            semisup::metrics::fit_temperature_with(log_conditional.view(), &self.log_prior(), y);
+        self
+    }
+
+    /// Whether log p is that of the projected row only, because what preprocessing drops has no density.
+    pub fn likelihood_is_projected(&self) -> bool {
+        self.preprocess.log_density_gain(Array2::zeros((0, self.preprocess.dim_in())).view()).is_none()
+    }
+
+    /// What log p(x) is the density of, in words.
+    pub fn likelihood(&self) -> String {
+        match self.likelihood_is_projected() && self.rows.layout().is_none() {
+            true => "of the projected row, since what preprocessing drops has no variance".into(),
+            false => self.rows.likelihood(),
+        }
+    }
+
+    /// Number of parameters.
+    pub fn n_parameters(&self) -> usize {
+        self.gmm.thetas().iter().map(|theta| theta.len()).sum()
+    }
+
+    /// For each log p(x), how unusual it is among training rows: the two-sided p-value of its rank, near 0 for rows
+    /// less likely, or more likely, than nearly all of them.
+    pub fn typicality(&self, log_marginal: &[f64]) -> Vec<f64> {
+        let m = self.typical.len().max(1) as f64;
+        let rank = |v: &f64| self.typical.partition_point(|q| q < v) as f64;
+        log_marginal
+            .iter()
+            .map(|v| 2.0 * ((rank(v) + 0.5) / (m + 1.0)).min((m - rank(v) + 0.5) / (m + 1.0)))
+            .collect()
+    }
+
+    /// Remembers what log p(x) training rows have.
+    pub(crate) fn learn_typicality(&mut self, x: ArrayView2<f64>) {
+        let mut values = self.score(x).log_marginal;
+        values.sort_by(f64::total_cmp);
+        let last = values.len().saturating_sub(1);
+        self.typical = (0..=QUANTILES).map(|i| values[i * last / QUANTILES]).collect();
+    }
+
+    /// Latent distance of points z to the decision boundary, `[n]`; infinite for a single class.
+    pub fn boundary(&self, z: ArrayView2<f64>) -> Vec<f64> {
+        match self.classes.len() {
+            0 | 1 => vec![f64::INFINITY; z.nrows()],
+            _ => {
+                let found: Vec<Boundary> = analysis::boundary_of_latent(&self.gmm, z);
+                found.iter().map(|boundary| boundary.distance).collect()
+            }
+        }
+    }
+
+    /// The latent points z = f(x) of rows.
+    pub fn encode(&self, x: ArrayView2<f64>) -> Array2<f64> {
+        self.gmm.encode(self.preprocess.apply(x).view())
+    }
+
+    /// Rows for latent points: f^-1(z) in the user's columns and units.
+    pub fn decode(&self, z: ArrayView2<f64>) -> Array2<f64> {
+        self.preprocess.invert(self.gmm.decode(z).view())
+    }
+
+    /// Layers of the flow.
+    pub fn n_layers(&self) -> usize {
+        self.gmm.flow().spec().layers.len()
+    }
+
+    /// Activations of rows after the first `layer` layers of the flow; 0 is the preprocessed row, all layers give z.
+    pub fn encode_to(&self, layer: usize, x: ArrayView2<f64>) -> Result<Array2<f64>> {
+        self.check_layer(layer)?;
+        let (head, place) = (self.gmm.flow().slice(0..layer), self.gmm.place());
+        let x = self.preprocess.apply(x);
+        Ok(self.in_chunks(x.view(), |x| to_array(&head.forward(place.rows(x)).value)))
+    }
+
+    /// Rows for activations after the first `layer` layers of the flow.
+    pub fn decode_from(&self, layer: usize, h: ArrayView2<f64>) -> Result<Array2<f64>> {
+        self.check_layer(layer)?;
+        let (head, place) = (self.gmm.flow().slice(0..layer), self.gmm.place());
+        let x = self.in_chunks(h, |h| to_array(&head.inverse(place.rows(h))));
+        Ok(self.preprocess.invert(x.view()))
+    }
+
+    fn check_layer(&self, layer: usize) -> Result<()> {
+        match self.n_layers() {
+            n if layer <= n => Ok(()),
+            n => Err(Error::Request(format!("layer {layer} of a flow of {n} layers: use 0 to {n}"))),
+        }
+    }
+
+    fn in_chunks(&self, x: ArrayView2<f64>, map: impl Fn(ArrayView2<f64>) -> Array2<f64>) -> Array2<f64> {
+        let mut out = Array2::zeros((x.nrows(), self.gmm.dim()));
+        let chunks = x.axis_chunks_iter(ndarray::Axis(0), flowgmm_core::SCORING_BATCH);
+        for (from, mut to) in
+            chunks.zip(out.axis_chunks_iter_mut(ndarray::Axis(0), flowgmm_core::SCORING_BATCH))
+        {
+            to.assign(&map(from));
+        }
+        out
+    }
+
+    /// Draws rows of a class, or of classes by the prior.
+    pub fn sample(
+        &self,
+        n: usize,
+        class: Option<usize>,
+        temperature: f64,
+        rng: &mut Rng,
+    ) -> (Array2<f64>, Vec<usize>) {
+        let (x, classes) = self.gmm.sample(n, class, temperature, rng);
+        (self.preprocess.invert_sampling(x.view(), temperature, rng), classes)
+    }
+
+    /// The number of a class.
+    pub fn class(&self, name: &str) -> Result<usize> {
+        self.classes.iter().position(|class| class == name).ok_or_else(|| {
+            let known = flowgmm_data::wording::list(&self.classes);
+            Error::Request(format!("the model has no class '{name}'. It knows {known}"))
+        })
+    }
+}
+
+impl Classifier for Model {
+    fn classes(&self) -> &[String] {
+        &self.classes
+    }
+
+    fn log_probs(&self, x: ArrayView2<f64>) -> Array2<f64> {
+        self.score(x).log_probs
+    }
+}

@@ -1,0 +1,124 @@
+//! What a model says about rows, from one pass through the flow.
+//!
+//! ```text
+//! x ─preprocess, f→ z, log p(x, k)      log p(x) = logsumexp_k log p(x, k)
+//! log p(k | x) = log p(x | k) / T + log pi_k + const                       (eq. 5 of the paper at T = 1)
+//! ```
+
+use flowgmm_core::{SCORING_BATCH, tensor::to_array};
+use flowgmm_data::{Cells, Column, Frame};
+use ndarray::{Array1, Array2, ArrayView2, s};
+use semisup::metrics::arg_max;
+
+use super::Model;
+use crate::{Error, Result, rows::numbers, source::RowNames};
+
+/// What a model says about rows.
+#[derive(Clone, Debug)]
+pub struct Predictions {
+    /// log p(k | x), `[n, K]`.
+    pub log_probs: Array2<f64>,
+    /// log p(x | k), `[n, K]`, in the units of `log_marginal`.
+    pub log_conditional: Array2<f64>,
+    /// log p(x), `[n]`, in the user's units unless [`Model::likelihood_is_projected`].
+    pub log_marginal: Vec<f64>,
+    /// Latent points z = f(x), `[n, latent dim]`.
+    pub z: Array2<f64>,
+}
+
+impl Predictions {
+    /// Number of rows.
+    pub fn n(&self) -> usize {
+        self.log_marginal.len()
+    }
+
+    /// The most probable class of each row.
+    pub fn classes(&self) -> Vec<usize> {
+        arg_max(self.log_probs.view())
+    }
+
+    /// An error that names the first row that is too extreme for single precision, instead of a class made up for it.
+    pub(crate) fn check(&self, origin: &str, names: &RowNames) -> Result<()> {
+        match self.log_probs.rows().into_iter().position(|row| row.iter().any(|v| v.is_nan())) {
+            None => Ok(()),
+            Some(row) => Err(Error::Content(format!(
+                "{origin}, {}: its values are too far from the training data to be scored; look for a wrong unit or a \
+                 slipped digit, or remove it",
+                names.describe(row)
+            ))),
+        }
+    }
+
+    /// The predictions as a table: `image` (of images), `class`, `p_<class>` and `log_p_<class>` for each class, `log_p`,
+    /// `boundary`, `typicality`.
+    pub fn to_frame(&self, model: &Model, names: &RowNames) -> Result<Frame> {
+        let classes = model.classes_ref();
+        let predicted = self.classes();
+        let text = |k: &usize| Some(classes[*k].as_str());
+        let mut columns = Vec::with_capacity(2 * classes.len() + 5);
+        let lines = match names {
+            RowNames::Lines(lines) => lines.clone(),
+            RowNames::Images(names) => {
+                let cells = Cells::Texts(names.iter().map(|name| Some(name.as_str())).collect());
+                columns.push(Column { name: "image".into(), cells });
+                (1..=self.n() as u64).collect()
+            }
+        };
+        let cells = Cells::Texts(predicted.iter().map(text).collect());
+        columns.push(Column { name: "class".into(), cells });
+        for (k, class) in classes.iter().enumerate() {
+            let p = self.log_probs.column(k).mapv(f64::exp).to_vec();
+            columns.push(numbers(format!("p_{class}"), p));
+        }
+        for (k, class) in classes.iter().enumerate() {
+            columns.push(numbers(format!("log_p_{class}"), self.log_conditional.column(k).to_vec()));
+        }
+        columns.push(numbers("log_p".into(), self.log_marginal.clone()));
+        columns.push(numbers("boundary".into(), model.boundary(self.z.view())));
+        columns.push(numbers("typicality".into(), model.typicality(&self.log_marginal)));
+        Ok(Frame::new("predictions", columns, lines)?)
+    }
+}
+
+impl Model {
+    /// Class probabilities, densities and latent points of rows `[n, dim]`, from one pass through the flow.
+    pub fn score(&self, x: ArrayView2<f64>) -> Predictions {
+        let (n, k) = (x.nrows(), self.classes.len());
+        let (mut log_joint, mut z) = (Array2::zeros((n, k)), Array2::zeros((n, self.gmm.dim())));
+        let place = self.gmm.place();
+        for start in (0..n).step_by(SCORING_BATCH) {
+            let rows = s![start..(start + SCORING_BATCH).min(n), ..];
+            let densities = self.gmm.densities(place.rows(self.preprocess.apply(x.slice(rows)).view()));
+            log_joint.slice_mut(rows).assign(&to_array(&densities.log_joint()));
+            z.slice_mut(rows).assign(&to_array(&densities.z));
+        }
+        let gain = self.preprocess.log_density_gain(x);
+        self.posterior(log_joint, gain, z)
+    }
+
+    /// The posterior of log p(x, k) `[n, K]`, which is in the flow's units; `gain` is what log p(x) gains in the user's.
+    fn posterior(&self, log_joint: Array2<f64>, gain: Option<Vec<f64>>, z: Array2<f64>) -> Predictions {
+        let log_prior = Array1::from(self.log_prior());
+        let mut log_probs = log_joint;
+        let mut log_conditional = &log_probs - &log_prior;
+        let gain = gain.unwrap_or_else(|| vec![0.0; log_probs.nrows()]);
+        let mut log_marginal = Vec::with_capacity(log_probs.nrows());
+        for ((mut row, mut conditional), gain) in
+            log_probs.rows_mut().into_iter().zip(log_conditional.rows_mut()).zip(gain)
+        {
+            let max = row.fold(f64::NEG_INFINITY, |a, &b| a.max(b));
+            let log_sum = row.iter().map(|v| (v - max).exp()).sum::<f64>().ln() + max;
+            log_marginal.push(log_sum + gain);
+            row -= log_sum;
+            if self.temperature != 1.0 {
+                row.assign(&(&conditional / self.temperature + &log_prior));
+                let max = row.fold(f64::NEG_INFINITY, |a, &b| a.max(b));
+                row -= max;
+                let log_sum = row.iter().map(|v| v.exp()).sum::<f64>().ln();
+                row -= log_sum;
+            }
+            conditional += gain;
+        }
+        Predictions { log_probs, log_conditional, log_marginal, z }
+    }
+}

@@ -1,0 +1,77 @@
+//! Drawings of the latent plane, and loss curves.
+
+use flowgmm_core::train::EpochRecord;
+use flowgmm_report::{AxisScale, Ellipse, Frame, LineChart, Series};
+use ndarray::{Array2, ArrayView2};
+
+use crate::Model;
+
+/// A frame that holds the points, but for strays, and the outer rings.
+pub(crate) fn around(points: &[[f64; 2]], ellipses: &[Ellipse]) -> Frame {
+    let Frame { x, y } = Frame::around(points);
+    let mut corners = vec![[x[0], y[0]], [x[1], y[1]]];
+    for Ellipse { centre, radii, .. } in ellipses {
+        corners.extend([-2.0, 2.0].map(|s| [centre[0] + s * radii[0], centre[1] + s * radii[1]]));
+    }
+    let [x, y] = [0, 1].map(|d| {
+        let of = |pick: fn(f64, f64) -> f64| corners.iter().map(|c| c[d]).reduce(pick).unwrap_or_default();
+        [of(f64::min), of(f64::max)]
+    });
+    let half = 0.51 * (x[1] - x[0]).max(y[1] - y[0]);
+    let [x, y] = [x, y].map(|[lo, hi]| [0.5 * (lo + hi) - half, 0.5 * (lo + hi) + half]);
+    Frame { x, y }
+}
+
+/// The Gaussians' shadows on the plane: along a unit direction u the variance is sum_d u_d^2 sigma_d^2.
+pub(crate) fn ellipses(model: &Model, plane: &Array2<f64>) -> Vec<Ellipse> {
+    let mixture = model.gmm().mixture();
+    let (values, class_of) = (mixture.values(), mixture.spec().class_of());
+    let centres = values.means.dot(plane);
+    let variance = values.log_sigma.mapv(|log_sigma| (2.0 * log_sigma).exp()); // [components, 1 or dim]
+    let along = |component: usize, axis: usize| {
+        let of = |d: usize| variance[[component, d.min(variance.ncols() - 1)]];
+        (0..plane.nrows()).map(|d| plane[[d, axis]].powi(2) * of(d)).sum::<f64>().sqrt()
+    };
+    let ellipse = |(c, class): (usize, usize)| Ellipse {
+        centre: [centres[[c, 0]], centres[[c, 1]]],
+        radii: [along(c, 0), along(c, 1)],
+        class,
+    };
+    class_of.into_iter().enumerate().map(ellipse).collect()
+}
+
+/// The first two coordinates of rows; 0 for one that is not there.
+pub(crate) fn points(x: ArrayView2<f64>) -> Vec<[f64; 2]> {
+    let at = |row: ndarray::ArrayView1<f64>, j: usize| row.get(j).copied().unwrap_or(0.0);
+    x.rows().into_iter().map(|row| [at(row, 0), at(row, 1)]).collect()
+}
+
+/// The terms of a fit's loss, step by step.
+pub(crate) fn losses(title: &str, model: &Model) -> LineChart {
+    let epochs = &model.history().epochs;
+    let curve = |colour: usize, term: &str, name: &str| {
+        let value = |epoch: &EpochRecord| Some([epoch.step as f64, *epoch.terms.get(term)?]);
+        let points: Vec<_> = epochs.iter().filter_map(value).collect();
+        (!points.is_empty())
+            .then(|| Series { name: name.into(), points, ..Series::default() }.coloured(colour))
+    };
+    let curves = TERMS.iter().enumerate().filter_map(|(colour, (term, name))| curve(colour, term, name));
+    LineChart {
+        title: title.into(),
+        x_label: "training step".into(),
+        y_label: "nats per row".into(),
+        y_scale: AxisScale::Focused,
+        series: curves.collect(),
+        ..LineChart::default()
+    }
+}
+
+/// Terms of a loss by their name in the history, with a name for people; each has its colour everywhere.
+const TERMS: [(&str, &str); 6] = [
+    ("labelled", "labelled"),
+    ("unlabelled", "unlabelled"),
+    ("consistency", "consistency"),
+    ("cross_entropy", "cross-entropy"),
+    ("soft_targets", "neighbours"),
+    ("alignment", "class balance"),
+];

@@ -1,0 +1,24 @@
+//! What pages share: short numbers and names, drawings of the latent plane, loss curves.
+
+mod drawing;
+
+pub(crate) use drawing::{around, ellipses, losses, points};
+
+/// `0.9914` as `99.1 %`, with a space that does not break.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.1}\u{a0}%", 100.0 * share)
+}
+
+/// A difference of shares in points: `+3.1`.
+pub(crate) fn signed(difference: f64) -> String {
+    let points = format!("{:+.1}", 100.0 * difference);
+    if points == "-0.0" { "+0.0".into() } else { points.replace('-', "\u{2212}") }
+}
+
+/// At most so many characters.
+pub(crate) fn short(text: &str, most: usize) -> String {
+    match text.chars().count() {
+        n if n > most => text.chars().take(most - 1).chain(['…']).collect(),
+        _ => text.to_string(),
+    }
+}

@@ -1,0 +1,99 @@
+//! For each row a class, its probabilities, densities, latent point, distance to the boundary and typicality.
+
+use flowgmm_data::Frame;
+use ndarray::{Axis, concatenate};
+
+use crate::{
+    Model, Predictions, Result, Source,
+    observer::Observer,
+    source::{Chunk, Chunks, RowNames, Wanted},
+};
+
+/// Predictions of a chunk of rows.
+pub struct Predicted {
+    /// What the model says.
+    pub predictions: Predictions,
+    /// What messages call each row.
+    pub names: RowNames,
+    /// The rows in the user's own columns, if they are a table.
+    pub frame: Option<Frame>,
+}
+
+/// Predicts the rows of a source, chunk by chunk: memory does not depend on their number.
+///
+/// ```
+/// # use flowgmm::{Request, Source};
+/// # let train = semisup::Toy::Moons.problem(1).train;
+/// # let labels = train.y().iter().map(|y| y.map(|k| train.classes()[k].clone()));
+/// # let request = Request::new(Source::matrix(train.x()).labels(labels)).with("train.steps", 50);
+/// # let model = flowgmm::fit(&request, &mut ())?.model;
+/// let x = ndarray::array![[0.0, 1.0], [1.0, -0.5]];
+/// let (all, _) = flowgmm::predict(&model, &Source::matrix(x.view()), &mut ())?.all()?;
+/// assert_eq!(all.classes().len(), 2);
+/// // Of a file, chunk by chunk:
+/// # if false {
+/// let mut chunks = flowgmm::predict(&model, &Source::path("new.csv"), &mut ())?;
+/// while let Some(chunk) = chunks.next_chunk()? {
+///     println!("{:?}", chunk.predictions.classes());
+/// }
+/// chunks.into_warnings().iter().for_each(|warning| eprintln!("{warning}"));
+/// # }
+/// # Ok::<(), flowgmm::Error>(())
+/// ```
+pub fn predict<'a>(
+    model: &'a Model,
+    source: &Source,
+    observer: &'a mut dyn Observer,
+) -> Result<PredictedChunks<'a>> {
+    let chunks = Chunks::open(source, model.rows(), model.classes_ref(), Wanted::Rows, observer)?;
+    Ok(PredictedChunks { model, chunks, observer })
+}
+
+/// Predictions of a source's rows, chunk by chunk.
+pub struct PredictedChunks<'a> {
+    model: &'a Model,
+    chunks: Chunks<'a>,
+    observer: &'a mut dyn Observer,
+}
+
+impl PredictedChunks<'_> {
+    /// The next rows' predictions, or nothing at the end.
+    pub fn next_chunk(&mut self) -> Result<Option<Predicted>> {
+        let Some(chunk) = self.chunks.next(self.observer)? else { return Ok(None) };
+        let Chunk { x, names, frame, .. } = chunk;
+        let predictions = self.model.score(x.view());
+        predictions.check(self.chunks.name(), &names)?;
+        Ok(Some(Predicted { predictions, names, frame }))
+    }
+
+    /// All rows' predictions at once, and what the user should know about the rows.
+    pub fn all(mut self) -> Result<(Predictions, Vec<String>)> {
+        let mut parts = Vec::new();
+        while let Some(chunk) = self.next_chunk()? {
+            parts.push(chunk.predictions);
+        }
+        Ok((joined(parts, self.model), self.into_warnings()))
+    }
+
+    /// What the user should know about the rows, once they are read.
+    pub fn into_warnings(self) -> Vec<String> {
+        self.chunks.into_warnings()
+    }
+}
+
+fn joined(parts: Vec<Predictions>, model: &Model) -> Predictions {
+    let stack = |pick: fn(&Predictions) -> ndarray::ArrayView2<f64>, columns: usize| {
+        let parts: Vec<_> = parts.iter().map(pick).collect();
+        match parts.is_empty() {
+            true => ndarray::Array2::zeros((0, columns)),
+            false => concatenate(Axis(0), &parts).expect("as many columns"),
+        }
+    };
+    let k = model.classes_ref().len();
+    Predictions {
+        log_probs: stack(|part| part.log_probs.view(), k),
+        log_conditional: stack(|part| part.log_conditional.view(), k),
+        z: stack(|part| part.z.view(), model.gmm().dim()),
+        log_marginal: parts.iter().flat_map(|part| part.log_marginal.iter().copied()).collect(),
+    }
+}

@@ -1,0 +1,122 @@
+//! New rows of a model, of one class or of all.
+
+use flowgmm_data::{Cells, Column, Frame};
+use ndarray::{Array2, Axis};
+use semisup::Rng;
+
+use crate::{Model, Result};
+
+/// Rows drawn at a time.
+const CHUNK: usize = 8192;
+
+/// What to draw.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SampleRequest {
+    /// Number of rows.
+    pub n: usize,
+    /// Only this class; classes as often as the model's prior says, if absent.
+    pub class: Option<String>,
+    /// Spread of the latent points: 1 is the model's density, less is more typical.
+    pub temperature: f64,
+    /// Seed of the draws.
+    pub seed: u64,
+}
+
+impl SampleRequest {
+    /// So many rows of the model's density, of all classes.
+    pub fn new(n: usize) -> Self {
+        Self { n, class: None, temperature: 1.0, seed: 0 }
+    }
+}
+
+/// Rows that were drawn.
+#[derive(Clone, Debug)]
+pub struct Samples {
+    /// The numbers, `[n, dim]`.
+    pub x: Array2<f64>,
+    /// The class of each row.
+    pub class: Vec<usize>,
+}
+
+impl Samples {
+    /// The rows in the columns and units of the training rows, and their class in a last column `class`.
+    pub fn to_frame(&self, model: &Model) -> Result<Frame> {
+        let rows = model.rows().decode(self.x.view())?;
+        let mut name = "class".to_string();
+        while rows.column(&name).is_some() {
+            name.push('_');
+        }
+        let names = self.class.iter().map(|&k| Some(model.classes_ref()[k].as_str()));
+        let mut columns = rows.columns().to_vec();
+        columns.push(Column { name, cells: Cells::Texts(names.collect()) });
+        Ok(Frame::new(rows.name(), columns, rows.lines().to_vec())?)
+    }
+}
+
+/// Draws new rows, chunk by chunk.
+///
+/// ```
+/// # use flowgmm::{Request, SampleRequest, Source};
+/// # let train = semisup::Toy::Moons.problem(1).train;
+/// # let labels = train.y().iter().map(|y| y.map(|k| train.classes()[k].clone()));
+/// # let request = Request::new(Source::matrix(train.x()).labels(labels)).with("train.steps", 50);
+/// # let model = flowgmm::fit(&request, &mut ())?.model;
+/// for chunk in flowgmm::sample(&model, &SampleRequest::new(10_000))? {
+///     let table = chunk.to_frame(&model)?;
+///     assert_eq!(table.column_names(), ["x1", "x2", "class"]);
+/// }
+/// # Ok::<(), flowgmm::Error>(())
+/// ```
+pub fn sample<'a>(model: &'a Model, request: &SampleRequest) -> Result<SampledChunks<'a>> {
+    let class = request.class.as_deref().map(|name| model.class(name)).transpose()?;
+    let rng = semisup::rng(request.seed);
+    Ok(SampledChunks { model, class, temperature: request.temperature, rng, left: Some(request.n) })
+}
+
+/// New rows, chunk by chunk; at least one chunk, which may be empty.
+pub struct SampledChunks<'a> {
+    model: &'a Model,
+    class: Option<usize>,
+    temperature: f64,
+    rng: Rng,
+    /// Rows still to be drawn; nothing after the last chunk.
+    left: Option<usize>,
+}
+
+impl Iterator for SampledChunks<'_> {
+    type Item = Samples;
+
+    fn next(&mut self) -> Option<Samples> {
+        let left = self.left?;
+        let n = left.min(CHUNK);
+        self.left = Some(left - n).filter(|left| *left > 0);
+        let (x, class) = self.model.sample(n, self.class, self.temperature, &mut self.rng);
+        Some(Samples { x, class })
+    }
+}
+
+/// Rows of each class: name and numbers `[n, dim]`.
+pub type ByClass = Vec<(String, Array2<f64>)>;
+
+impl Model {
+    /// `n` draws of each class, or of one.
+    pub fn sample_by_class(&self, class: Option<usize>, n: usize, temperature: f64, seed: u64) -> ByClass {
+        let mut rng = semisup::rng(seed);
+        self.by_class(class, |k| self.sample(n, Some(k), temperature, &mut rng).0)
+    }
+
+    /// f^-1 of the means of each class, or of one.
+    pub fn means_by_class(&self, class: Option<usize>) -> ByClass {
+        let mixture = self.gmm().mixture();
+        let (means, class_of) = (mixture.values().means, mixture.spec().class_of());
+        self.by_class(class, |k| {
+            let components: Vec<usize> = (0..class_of.len()).filter(|&c| class_of[c] == k).collect();
+            self.decode(means.select(Axis(0), &components).view())
+        })
+    }
+
+    fn by_class(&self, class: Option<usize>, mut rows: impl FnMut(usize) -> Array2<f64>) -> ByClass {
+        let classes = class.map_or(0..self.classes_ref().len(), |k| k..k + 1);
+        classes.map(|k| (self.classes_ref()[k].clone(), rows(k))).collect()
+    }
+}
