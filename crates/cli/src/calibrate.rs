@@ -2,15 +2,14 @@
 
 use std::path::PathBuf;
 
-use semisup::Scores;
 use serde_json::json;
 
 use crate::{
-    OnDevice, Threads,
-    evaluate::{LabelledRows, labelled},
+    Global, OnDevice,
     exit::Result,
-    input::{self, Reading, Truth},
     output::{self, check_writable},
+    progress::Progress,
+    reading::{ReadingArgs, Truth},
     text,
 };
 
@@ -27,32 +26,25 @@ pub struct Args {
     #[arg(long, value_name = "OUT")]
     out: Option<PathBuf>,
     #[command(flatten)]
-    reading: Reading,
-    /// One JSON object instead of text
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    threads: Threads,
+    reading: ReadingArgs,
     #[command(flatten)]
     device: OnDevice,
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<()> {
-    args.threads.configure()?;
+pub fn run(args: &Args, global: &Global) -> Result<()> {
     let out = args.out.as_ref().unwrap_or(&args.model);
     check_writable(out)?;
-    let model = input::model(&args.model, &args.device.place()?)?;
-    let (label, labels) = (args.truth.label.as_deref(), args.truth.labels.as_deref());
-    let LabelledRows { x, y, .. } = labelled(&model, &args.model, &args.file, label, &args.reading, labels)?;
-    let before = Scores::from_log_probs(&model.score(x.view()).log_probs, &y);
-    let model = model.calibrated(x.view(), &y);
-    let after = Scores::from_log_probs(&model.score(x.view()).log_probs, &y);
-    model.save(out)?;
-    if args.json {
+    let model = args.device.load(&args.model)?;
+    let source = args.truth.of(args.reading.source(&args.file));
+    let found = flowgmm::calibrate(&model, &source, &mut Progress::new(global.quiet))?;
+    output::warn(&found.warnings);
+    found.model.save(out)?;
+    let (before, after) = (&found.before, &found.after);
+    if global.json {
         return output::print_json(&json!({
-            "rows": y.len(),
-            "temperature": model.temperature(),
+            "rows": after.n,
+            "temperature": found.model.temperature(),
             "before": { "nll": before.nll, "ece": before.ece, "brier": before.brier },
             "after": { "nll": after.nll, "ece": after.ece, "brier": after.brier },
             "model": out.display().to_string(),
@@ -60,8 +52,8 @@ pub fn run(args: &Args) -> Result<()> {
     }
     let change = |before: f64, after: f64| format!("{before:.4} -> {after:.4}");
     output::print(&text::facts(&[
-        ("rows", y.len().to_string()),
-        ("temperature", format!("{:.4}", model.temperature())),
+        ("rows", after.n.to_string()),
+        ("temperature", format!("{:.4}", found.model.temperature())),
         ("negative log-likelihood", change(before.nll, after.nll)),
         ("calibration error (ECE)", change(before.ece, after.ece)),
         ("Brier score", change(before.brier, after.brier)),

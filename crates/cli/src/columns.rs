@@ -1,16 +1,15 @@
 //! What the user says about columns, and what the program found out about them.
 
-use flowgmm_data::{Frame, Kind, KindName, Labels, Schema};
-
-use crate::{
-    exit::{Failure, Result},
-    input::warn,
-    text,
+use flowgmm::{
+    Declared,
+    data::{KindName, Schema},
 };
+
+use crate::text;
 
 /// What columns are, where the program would guess otherwise.
 #[derive(clap::Args)]
-pub struct Declared {
+pub struct DeclaredArgs {
     /// Column of numbers; any text in it is a missing cell
     #[arg(long, value_name = "COLUMN")]
     numeric: Vec<String>,
@@ -25,57 +24,18 @@ pub struct Declared {
     ignore: Vec<String>,
 }
 
-impl Declared {
-    /// Whether nothing is said.
-    pub fn is_empty(&self) -> bool {
-        [&self.numeric, &self.categorical, &self.date, &self.ignore].iter().all(|names| names.is_empty())
-    }
-
-    /// What the columns of a table mean; says on stderr what is odd about them.
-    pub fn schema(&self, frame: &Frame, label: &str) -> Result<Schema> {
+impl DeclaredArgs {
+    /// As the library takes them.
+    pub fn declared(&self) -> Declared {
         let kinds = [
             (&self.numeric, KindName::Numeric),
             (&self.categorical, KindName::Categorical),
             (&self.date, KindName::Date),
             (&self.ignore, KindName::Ignore),
         ];
-        let declared: Vec<(String, KindName)> = kinds
-            .into_iter()
-            .flat_map(|(names, kind)| names.iter().map(move |name| (name.clone(), kind)))
-            .collect();
-        let schema = Schema::infer(frame, Some(label), &declared)?;
-        for column in schema.columns().iter().filter(|column| column.kind == Kind::Text) {
-            let name = &column.name;
-            warn(&format!(
-                "column '{name}': it holds text and is not used; embed it with --text {name} --encoder DIR"
-            ));
-        }
-        for (column, warning) in schema.warnings() {
-            warn(&format!("column '{column}': {}", warning.message));
-        }
-        Ok(schema)
+        let named = kinds.into_iter().flat_map(|(names, kind)| names.iter().map(move |name| (name.clone(), kind)));
+        named.collect()
     }
-}
-
-/// As many classes as this, mostly of one row, are no classes.
-const TOO_MANY: usize = 20;
-
-/// Refuses a label column that measures or names rows: most rows would be a class of their own. One labelled row for each
-/// of many classes is no mistake, if other rows have none.
-pub fn check_labels(frame: &Frame, label: &str, labels: &Labels) -> Result<()> {
-    let labelled = labels.y.iter().flatten().count();
-    let measured = |class: &String| class.parse().is_ok_and(|value: f64| value.fract() != 0.0);
-    let different = labels.classes.len();
-    let alone = different >= TOO_MANY && 2 * different > labelled;
-    if !alone || (labelled < frame.n() && !labels.classes.iter().any(measured)) {
-        return Ok(());
-    }
-    Err(Failure::Data(format!(
-        "{}: the label column '{label}' has {different} different values in {labelled} labelled rows, so most rows would \
-         be a class of their own. Name the column that holds the classes with --label; if '{label}' is a quantity, make \
-         ranges of it first, such as low and high",
-        frame.name()
-    )))
 }
 
 /// The columns of a table by kind, in one line.

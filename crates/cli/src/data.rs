@@ -3,13 +3,14 @@
 use std::{ops::ControlFlow, path::PathBuf};
 
 use clap::Subcommand;
-use flowgmm_datasets::{Blame, Checked, Dataset, Error, State, Store, list};
+use flowgmm::datasets::{Checked, Dataset, State, Store, list};
 use serde_json::{Value, json};
 
 use crate::{
+    Global,
     exit::{Failure, Result},
     interrupt, output,
-    progress::Display,
+    progress::Counter,
     text,
 };
 
@@ -23,11 +24,7 @@ pub struct Args {
 #[derive(Subcommand)]
 enum Action {
     /// Which datasets are known
-    List {
-        /// One JSON array instead of a table
-        #[arg(long)]
-        json: bool,
-    },
+    List,
     /// Download datasets that are not there yet; an interrupted download goes on where it stopped
     Get {
         /// Names, as `flowgmm data list` gives them
@@ -35,9 +32,6 @@ enum Action {
         names: Vec<String>,
         #[command(flatten)]
         place: Where,
-        /// No progress on stderr
-        #[arg(long)]
-        quiet: bool,
     },
     /// Say which files are there, and whether they are whole
     Check {
@@ -46,9 +40,6 @@ enum Action {
         names: Vec<String>,
         #[command(flatten)]
         place: Where,
-        /// One JSON array instead of lines
-        #[arg(long)]
-        json: bool,
     },
 }
 
@@ -74,11 +65,11 @@ impl Where {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<()> {
+pub fn run(args: &Args, global: &Global) -> Result<()> {
     match &args.action {
-        Action::List { json } => print_list(*json),
-        Action::Get { names, place, quiet } => get(names, &place.store(), *quiet),
-        Action::Check { names, place, json } => check(names, &place.store(), *json),
+        Action::List => print_list(global.json),
+        Action::Get { names, place } => get(names, &place.store(), global.quiet),
+        Action::Check { names, place } => check(names, &place.store(), global.json),
     }
 }
 
@@ -99,14 +90,14 @@ fn print_list(json: bool) -> Result<()> {
 
 fn get(names: &[String], store: &Store, quiet: bool) -> Result<()> {
     interrupt::listen()?;
-    let mut display = Display::new(quiet);
+    let mut counter = Counter::new(quiet);
     for name in names {
         let fetched = store.get(name, &mut |progress| {
             let total = progress.total.unwrap_or(progress.done);
-            display.count(progress.file, as_count(progress.done), as_count(total));
+            counter.count(progress.file, as_count(progress.done), as_count(total));
             if interrupt::wanted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        let lines = fetched.map_err(failure)?.into_iter().map(|file| {
+        let lines = fetched?.into_iter().map(|file| {
             let before = if file.was_there { "was there" } else { "fetched" };
             format!("{}: {before}, {}\n", file.path.display(), how(file.checked))
         });
@@ -124,7 +115,7 @@ fn check(names: &[String], store: &Store, json: bool) -> Result<()> {
     let names: Vec<String> = if names.is_empty() { all() } else { names.to_vec() };
     let (mut rows, mut damaged) = (Vec::new(), Vec::new());
     for name in &names {
-        for found in store.check(name).map_err(failure)? {
+        for found in store.check(name)? {
             let (state, detail) = match &found.state {
                 State::Present(path, checked) => {
                     ("present", format!("{} ({})", path.display(), how(*checked)))
@@ -158,16 +149,5 @@ fn how(checked: Checked) -> String {
         Checked::Checksum(kind) => format!("{kind} is right"),
         Checked::Size => "size is right, no checksum is known".into(),
         Checked::Nothing => "not checked: no checksum is known".into(),
-    }
-}
-
-/// The failure with this program's exit code.
-pub fn failure(error: Error) -> Failure {
-    let message = error.to_string();
-    match (&error, error.blame()) {
-        (Error::Stopped { .. }, _) => Failure::Interrupted(message),
-        (_, Blame::Usage) => Failure::Usage(message),
-        (_, Blame::Data) => Failure::Data(message),
-        (_, Blame::Io) => Failure::Transfer(message),
     }
 }

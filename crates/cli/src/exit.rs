@@ -7,6 +7,8 @@ use std::{
     process::ExitCode,
 };
 
+use flowgmm::{ErrorKind, Need};
+
 /// The codes, for `--help`.
 pub const HELP: &str = "Exit codes: 0 ok, 1 internal error, 2 usage, 3 bad data, 4 bad model file, 5 input or \
                         output failed, 6 training diverged, 130 interrupted";
@@ -23,14 +25,8 @@ pub enum Failure {
     Usage(String),
     /// Content that cannot be used.
     Data(String),
-    /// The reader or the splitter of data said no.
-    Problem(semisup::Error),
-    /// The columns said no.
-    Frame(flowgmm_data::Error),
-    /// The reader or writer of files said no.
-    Table(flowgmm_tables::Error),
-    /// The model said no.
-    Model(flowgmm::Error),
+    /// The library said no.
+    Library(flowgmm::Error),
     /// The file system said no.
     Io {
         /// The file, directory or stream.
@@ -38,13 +34,14 @@ pub enum Failure {
         /// What the system said.
         source: io::Error,
     },
-    /// A download failed.
-    Transfer(String),
     /// Ctrl-C, with what is left of the work.
     Interrupted(String),
     /// Whoever read our output has seen enough.
     ReaderGone,
 }
+
+/// What shells call death by Ctrl-C.
+pub const INTERRUPTED: u8 = 130;
 
 impl Failure {
     /// An I/O failure at `path`.
@@ -60,78 +57,52 @@ impl Failure {
             Self::Internal(_) => 1,
             Self::Usage(_) => 2,
             Self::Data(_) => 3,
-            Self::Problem(error) | Self::Model(flowgmm::Error::Data(error)) => match error {
-                semisup::Error::BadPreprocess { .. } => 4,
-                semisup::Error::UnknownToy(_) => 2,
-                _ => 3,
-            },
-            Self::Frame(error) | Self::Table(flowgmm_tables::Error::Table(error)) => match error {
-                flowgmm_data::Error::BadSchema { .. } | flowgmm_data::Error::BadEncoding { .. } => 4,
-                flowgmm_data::Error::UnknownColumn { .. } | flowgmm_data::Error::BadOverride { .. } => 2,
-                _ => 3,
-            },
-            Self::Table(error) => {
-                if error.is_io() {
-                    5
-                } else {
-                    3
-                }
-            }
-            Self::Model(error) => match error {
-                flowgmm::Error::Config(_) | flowgmm::Error::ForeignCheckpoint { .. } => 2,
-                flowgmm::Error::ModelFile { .. } => 4,
-                flowgmm::Error::Io { .. } => 5,
-                flowgmm::Error::Diverged { .. } => 6,
-                flowgmm::Error::Interrupted { .. } => INTERRUPTED,
-                flowgmm::Error::Data(_) => 3,
-            },
-            Self::Io { .. } | Self::Transfer(_) => 5,
+            Self::Library(error) => code(error.kind()),
+            Self::Io { .. } => 5,
             Self::Interrupted(_) => INTERRUPTED,
         }
     }
 }
 
-/// What shells call death by Ctrl-C.
-pub const INTERRUPTED: u8 = 130;
+/// The exit code of an error of the library.
+fn code(kind: ErrorKind) -> u8 {
+    match kind {
+        ErrorKind::Request => 2,
+        ErrorKind::Data => 3,
+        ErrorKind::ModelFile => 4,
+        ErrorKind::Io => 5,
+        ErrorKind::Diverged => 6,
+        ErrorKind::Cancelled => INTERRUPTED,
+    }
+}
+
+/// The flag that gives what a request lacks.
+fn flag(what: Need) -> &'static str {
+    match what {
+        Need::LabelColumn => "--label COLUMN",
+        Need::LabelFile => "--labels FILE",
+        Need::TextEncoder => "--encoder DIR",
+    }
+}
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Internal(what) => write!(f, "internal error: {what}. This is a bug in flowgmm"),
-            Self::Usage(what) | Self::Data(what) | Self::Transfer(what) | Self::Interrupted(what) => {
-                f.write_str(what)
+            Self::Usage(what) | Self::Data(what) | Self::Interrupted(what) => f.write_str(what),
+            Self::Library(error @ flowgmm::Error::Needed { what, .. }) => {
+                write!(f, "{error}. Use {}", flag(*what))
             }
-            Self::Problem(error) => error.fmt(f),
-            Self::Frame(error) => error.fmt(f),
-            Self::Table(error) => error.fmt(f),
-            Self::Model(error) => error.fmt(f),
+            Self::Library(error) => error.fmt(f),
             Self::Io { path, source } => write!(f, "{}: {source}", path.display()),
             Self::ReaderGone => f.write_str("nobody reads the output"),
         }
     }
 }
 
-impl From<semisup::Error> for Failure {
-    fn from(error: semisup::Error) -> Self {
-        Self::Problem(error)
-    }
-}
-
-impl From<flowgmm_data::Error> for Failure {
-    fn from(error: flowgmm_data::Error) -> Self {
-        Self::Frame(error)
-    }
-}
-
-impl From<flowgmm_tables::Error> for Failure {
-    fn from(error: flowgmm_tables::Error) -> Self {
-        Self::Table(error)
-    }
-}
-
-impl From<flowgmm::Error> for Failure {
-    fn from(error: flowgmm::Error) -> Self {
-        Self::Model(error)
+impl<E: Into<flowgmm::Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::Library(error.into())
     }
 }
 
@@ -139,7 +110,7 @@ impl From<flowgmm::Error> for Failure {
 pub fn conclude(run: impl FnOnce() -> Result<()>) -> ExitCode {
     // Read from the hook: it knows the place, and runs on whichever thread panicked.
     panic::set_hook(Box::new(|info| {
-        if flowgmm_tables::is_decoding() {
+        if flowgmm::tables::is_decoding() {
             return; // a damaged file upset its decoder; the reader turns that into an error
         }
         let text = info.payload_as_str().unwrap_or("panic");
@@ -162,4 +133,26 @@ fn say(failure: &Failure) {
     use io::Write as _;
     // Not `eprintln!`: a closed stderr must not become a second failure.
     let _ = writeln!(io::stderr(), "error: {failure}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table of exit codes, as `--help` and the documentation have it.
+    #[test]
+    fn every_kind_of_error_has_its_code() {
+        let table = [
+            (ErrorKind::Request, 2),
+            (ErrorKind::Data, 3),
+            (ErrorKind::ModelFile, 4),
+            (ErrorKind::Io, 5),
+            (ErrorKind::Diverged, 6),
+            (ErrorKind::Cancelled, 130),
+        ];
+        for (kind, expected) in table {
+            assert_eq!(code(kind), expected, "{kind:?}");
+            assert!(HELP.contains(&expected.to_string()), "{expected} is not in the help");
+        }
+    }
 }

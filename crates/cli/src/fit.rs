@@ -1,4 +1,4 @@
-//! `flowgmm fit`: from a table with few labels to a model file.
+//! `flowgmm fit`: from a table or images with few labels to a model file.
 
 mod outcome;
 
@@ -8,31 +8,25 @@ use std::{
     time::{Duration, Instant},
 };
 
-use clap::{ArgMatches, ValueEnum};
+use clap::{ArgMatches, ValueEnum, parser::ValueSource};
 use flowgmm::{
-    Checkpoints, DeviceName, Engine, FitConfig, Fitter, Model, Recipe, Resume, TextColumn, tensor::Place,
+    Checkpoint, Engine, Evaluation, Fit, FitPlan, Override, Preset, ReportRequest, Request, Resume,
+    SettingOrigin, Source, Training,
 };
-use flowgmm_data::{Encoding, Labels, Schema};
-use semisup::{Scores, SemiSupervised};
-use serde_json::json;
-
-use outcome::Outcome;
+use serde_json::{Value, json};
 
 use crate::{
-    OnDevice, Threads,
-    columns::{self, Declared},
-    configure_threads,
-    evaluate::{self, LabelledRows},
+    Global, OnDevice,
+    columns::{self, DeclaredArgs},
+    config,
     exit::{Failure, Result},
-    fit_report::{self, Origins, Subject},
-    images,
-    input::{Reading, is_standard, warn},
     interrupt,
-    output::{self, check_writable},
-    progress::{Display, FitProgress},
-    rival::{self, Rival},
-    settings::{Given, Settings},
+    learner::LearnerRun,
+    output::{self, check_writable, write_whole},
+    progress::Progress,
+    reading::{ReadingArgs, is_standard},
 };
+use outcome::Outcome;
 
 /// Arguments of `fit`.
 #[derive(clap::Args)]
@@ -40,37 +34,37 @@ pub struct Args {
     /// Table: CSV, TSV or JSON lines (also gzipped), Parquet, Arrow, NPY or NPZ. `-` reads standard input. Or images: a folder with a
     /// folder of PNG or JPEG files for each class and `unlabelled` for the rest, an IDX file with --labels, CIFAR-10's
     /// .bin, SVHN's .mat, or an NPZ file with uint8 images `x` [n, h, w], [n, c, h, w] or [n, h, w, c] and labels `y`
-    pub file: PathBuf,
+    file: PathBuf,
     /// Of a table: the column that holds the label; an empty cell means unlabelled
     #[arg(long, value_name = "COLUMN")]
-    pub label: Option<String>,
+    label: Option<String>,
     /// Value of the label column that means unlabelled, besides an empty cell
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
-    pub unlabelled_value: Vec<String>,
+    unlabelled_value: Vec<String>,
     /// More tables of unlabelled rows with the same columns, or more images
     #[arg(long, value_name = "FILE", num_args = 1..)]
-    pub unlabelled: Vec<PathBuf>,
+    unlabelled: Vec<PathBuf>,
     /// Table or images with labels to evaluate the model on at the end; used for nothing else
     #[arg(long, value_name = "FILE")]
     pub test: Option<PathBuf>,
     #[command(flatten)]
-    pub reading: Reading,
+    reading: ReadingArgs,
     #[command(flatten)]
-    pub declared: Declared,
+    declared: DeclaredArgs,
     #[command(flatten)]
-    pub images: images::fit::ImageArgs,
+    images: ImageArgs,
     /// Column of running text, to be embedded by --encoder
     #[arg(long, value_name = "COLUMN")]
-    pub text: Vec<String>,
+    text: Vec<String>,
     /// Where settings come from
     #[arg(long, value_name = "NAME", default_value = "auto", env = "FLOWGMM_PRESET")]
-    pub preset: Preset,
+    preset: PresetName,
     /// Print what each column is taken for, and exit
     #[arg(long)]
-    pub print_schema: bool,
+    print_schema: bool,
     /// Model file to write
     #[arg(long, value_name = "OUT", required_unless_present_any = ["print_config", "print_schema", "learner"])]
-    pub model: Option<PathBuf>,
+    model: Option<PathBuf>,
     /// Another learner in FlowGMM's place, to compare with: any that `bench` knows. It leaves no model file
     #[arg(long, value_name = "NAME", conflicts_with_all = ["model", "report", "config", "preset", "engine",
         "device", "checkpoint", "print_config", "print_schema"])]
@@ -81,12 +75,10 @@ pub struct Args {
     /// HTML report to write: what the data look like, what was chosen, how far to trust the model, and whether the
     /// unlabelled rows help; measuring that takes about as long again as the fit
     #[arg(long, value_name = "FILE", conflicts_with_all = ["print_config", "print_schema"])]
-    pub report: Option<PathBuf>,
+    report: Option<PathBuf>,
     /// Seed of all randomness [default: 0]
     #[arg(long, value_name = "N", env = "FLOWGMM_SEED")]
     pub seed: Option<u64>,
-    #[command(flatten)]
-    pub threads: Threads,
     #[command(flatten)]
     device: OnDevice,
     /// Training steps [default: as the data need]; with --learner, of one that is trained in steps
@@ -100,7 +92,7 @@ pub struct Args {
     pub config: Option<PathBuf>,
     /// Print every setting and where it came from, and exit
     #[arg(long)]
-    pub print_config: bool,
+    print_config: bool,
     /// Directory for a checkpoint, so that an interrupted fit can go on
     #[arg(long, value_name = "DIR", env = "FLOWGMM_CHECKPOINT")]
     checkpoint: Option<PathBuf>,
@@ -110,19 +102,52 @@ pub struct Args {
     /// Time between checkpoints
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, allow_negative_numbers = true, env = "FLOWGMM_CHECKPOINT_EVERY")]
     checkpoint_every: Duration,
-    /// One JSON object instead of text
-    #[arg(long)]
-    pub json: bool,
-    /// No progress on stderr
-    #[arg(long)]
-    pub quiet: bool,
 }
 
-impl Args {
-    /// The column of the label, which a table needs.
-    pub fn label(&self) -> Result<&str> {
-        self.label.as_deref().ok_or_else(|| images::label_needed(&self.file))
+/// Arguments of `fit` for images.
+#[derive(clap::Args)]
+struct ImageArgs {
+    /// Of IDX images: the IDX file of their labels
+    #[arg(long, value_name = "FILE")]
+    labels: Option<PathBuf>,
+    /// Of images: file of the images whose labels are used, an integer array of splits x images (NPY); all others count
+    /// as unlabelled
+    #[arg(long, value_name = "FILE")]
+    labelled: Option<PathBuf>,
+    /// Which of the splits of --labelled
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "labelled")]
+    split: usize,
+    /// Of images: their height and width, such as 32x32 [default: that of most images]; others are cut to its shape about
+    /// their middle and scaled
+    #[arg(long, value_name = "HxW", value_parser = size)]
+    size: Option<(usize, usize)>,
+    /// Of IDX images of --test: the IDX file of their labels
+    #[arg(long, value_name = "FILE", requires = "test")]
+    test_labels: Option<PathBuf>,
+}
+
+impl ImageArgs {
+    /// The first flag that is given.
+    fn given(&self) -> Option<&'static str> {
+        let given = [
+            ("--labels", self.labels.is_some()),
+            ("--labelled", self.labelled.is_some()),
+            ("--size", self.size.is_some()),
+            ("--test-labels", self.test_labels.is_some()),
+        ];
+        given.iter().find(|(_, given)| *given).map(|(flag, _)| *flag)
     }
+}
+
+/// Where settings come from.
+#[derive(Clone, Copy, ValueEnum)]
+enum PresetName {
+    /// Chosen from the data, by cross-validation on the labelled rows
+    Auto,
+    /// The paper's configuration, as it is
+    Paper,
+    /// The configuration of the authors' code, as it is
+    ReferenceCode,
 }
 
 /// Which code computes couplings.
@@ -137,60 +162,182 @@ enum EngineName {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, matches: &ArgMatches) -> Result<()> {
+pub fn run(args: &Args, global: &Global, matches: &ArgMatches) -> Result<()> {
+    let began = Instant::now();
     if let Some(model) = &args.model {
         check_writable(model)?;
     }
-    // Whoever names a column of labels means a table.
-    if args.label.is_none()
-        && let Some(source) = images::recognise(&args.file, args.reading.suffix())?
-    {
-        return images::fit::run(args, source, matches);
-    }
-    args.label()?;
-    args.images.refuse()?;
+    let request = args.request(matches)?;
+    args.refuse_what_does_not_fit(&request.source)?;
     check_report(args)?;
-    let rival = Rival::asked_for(args)?;
-    configure_threads(args.threads.among(args.config.as_deref()))?;
+    let learner = LearnerRun::asked_for(args)?;
     interrupt::listen()?;
-    let table = TrainingTable::read(args)?;
-    if args.print_schema {
-        return output::print(&columns::table(&table.schema));
+    let mut progress = Progress::new(global.quiet);
+    let training = Training::read(&request, &mut progress)?;
+    output::warn(&training.warnings);
+    if let Some(schema) = training.schema.as_ref().filter(|_| args.print_schema) {
+        return output::print(&columns::table(schema));
     }
-    if let Some(rival) = rival {
-        let what = ("columns", columns::kinds(&table.schema));
-        return rival.run(args, &table.data, what, |model, test| rival::tested(args, &table, model, test));
+    let test = args.test.as_ref().map(|path| args.test_source(path));
+    if let Some(test) = &test {
+        training.check_test(test)?;
     }
-    let TrainingTable { data, schema, encoding, texts, origins } = table;
-    if let Some(test) = &args.test {
-        evaluate::check_ahead(test, args.label()?, data.classes(), &encoding, &texts, &args.reading)?;
+    if let Some(learner) = learner {
+        return learner.run(args, &training, test.as_ref(), global, progress);
     }
-    let recipe = args.preset.recipe(&data, args.seed.unwrap_or(0))?;
-    let settings = gather(args, &recipe, matches)?;
+    let plan = training.plan(&request, &mut progress).map_err(|error| args.named_config(error))?;
     let Some(path) = args.model.as_ref().filter(|_| !args.print_config) else {
-        return output::print(&settings.to_toml());
+        let threads = global.threads(args.config.as_deref());
+        return output::print(&config::to_toml(&plan.settings, threads));
     };
-    let place = Place::on(&settings.device)?;
-    let began = Instant::now();
-    let model = train(args, &settings, &data, &place, FitProgress::new(Display::new(args.quiet)))?;
-    check_finite(&model, &data)?;
-    let model = model.with_encoding(encoding).with_texts(texts).with_decisions(recipe.decisions);
-    model.save(path)?;
-    let test = args.test.as_ref().map(|test| tested(args, &model, path, test)).transpose()?;
-    let subject = Subject {
-        model: &model,
-        data: &data,
-        schema: &schema,
-        settings: &settings,
-        place: &place,
-        origins: &origins,
-        test: test.as_ref().map(|(rows, _)| rows),
-        table: table_name(&args.file),
-        model_path: path,
-        seconds: began.elapsed(),
-        quiet: args.quiet,
+    announce(&plan, &training, &mut progress);
+    let fit = training.fit(plan, &request, began, &mut progress).map_err(|error| args.interrupted(error))?;
+    fit.model.save(path)?;
+    let evaluation = test.as_ref().map(|test| flowgmm::evaluate(&fit.model, test, &mut progress)).transpose()?;
+    output::warn(evaluation.as_ref().map_or(&[], |found| &found.warnings));
+    conclude(args, &fit, path, test.as_ref(), evaluation, global, progress)
+}
+
+/// Writes the report if one is wanted, and sums up.
+fn conclude(
+    args: &Args,
+    fit: &Fit,
+    path: &Path,
+    test: Option<&Source>,
+    evaluation: Option<Evaluation>,
+    global: &Global,
+    mut progress: Progress,
+) -> Result<()> {
+    let report = match &args.report {
+        None => None,
+        Some(to) => {
+            let model_name = Some(path.display().to_string());
+            let request = ReportRequest { test, name: table_name(&args.file), model_name };
+            let report = flowgmm::report(fit, &request, &mut progress).map_err(|error| no_report(error, path))?;
+            write_whole(to, report.to_page().to_html().as_bytes())?;
+            Some((to.as_path(), report))
+        }
     };
-    conclude(args, &subject, test.as_ref().map(|(_, scores)| scores.clone()))
+    drop(progress);
+    let threads = global.threads(args.config.as_deref());
+    let outcome = Outcome { fit, path, threads, evaluation, report };
+    if global.json { output::print_json(&outcome.to_json()) } else { output::print(&outcome.to_text()) }
+}
+
+/// What an interrupted report leaves behind.
+fn no_report(error: flowgmm::Error, model: &Path) -> Failure {
+    match error.kind() {
+        flowgmm::ErrorKind::Cancelled => Failure::Interrupted(format!(
+            "interrupted while the report was made; the model is in {}, no report was written",
+            model.display()
+        )),
+        _ => error.into(),
+    }
+}
+
+impl Args {
+    /// What the library is asked for.
+    fn request(&self, matches: &ArgMatches) -> Result<Request> {
+        let more = |path: &PathBuf| self.reading.source(path);
+        let mut source = self.reading.source(&self.file);
+        if let Some(label) = &self.label {
+            source = source.label_column(label);
+        } else if let Some(labels) = &self.images.labels {
+            source = source.label_file(labels);
+        }
+        let resume = if self.resume { Resume::IfPresent } else { Resume::No };
+        Ok(Request {
+            unlabelled: self.unlabelled.iter().map(more).collect(),
+            unlabelled_values: self.unlabelled_value.clone(),
+            declared: self.declared.declared(),
+            texts: self.text.clone(),
+            image_size: self.images.size,
+            label_split: self.images.labelled.clone().map(|path| (path, self.images.split)),
+            preset: match self.preset {
+                PresetName::Auto => Preset::Auto,
+                PresetName::Paper => Preset::Paper,
+                PresetName::ReferenceCode => Preset::ReferenceCode,
+            },
+            overrides: self.overrides(matches)?,
+            checkpoint: self.checkpoint.clone().map(|directory| Checkpoint {
+                directory,
+                every: self.checkpoint_every,
+                resume,
+            }),
+            ..Request::new(source)
+        })
+    }
+
+    /// Settings of the config file, then those of variables and flags.
+    fn overrides(&self, matches: &ArgMatches) -> Result<Vec<Override>> {
+        let engine = self.engine.map(|engine| match engine {
+            EngineName::Fused => Engine::Fused,
+            EngineName::LowMemory => Engine::LowMemory,
+            EngineName::Composed => Engine::Composed,
+        });
+        let threads = matches.get_one::<std::num::NonZeroUsize>("threads");
+        let given: [(&str, &str, Option<Value>); 5] = [
+            ("seed", "seed", self.seed.map(|v| json!(v))),
+            ("threads", "threads", threads.map(|v| json!(v))),
+            ("device", "device", self.device.device.map(|v| json!(v))),
+            ("engine", "engine", engine.map(|v| json!(v))),
+            ("train.steps", "steps", self.steps.map(|v| json!(v))),
+        ];
+        let mut overrides = self.config.as_deref().map(config::read).transpose()?.into_iter().collect::<Vec<_>>();
+        for (path, argument, value) in given {
+            let origin = match matches.value_source(argument) {
+                Some(ValueSource::EnvVariable) => SettingOrigin::Environment,
+                _ => SettingOrigin::Argument,
+            };
+            overrides.extend(value.map(|value| Override::from(path, value, origin)));
+        }
+        Ok(overrides)
+    }
+
+    /// The rows of `--test`.
+    fn test_source(&self, path: &Path) -> Source {
+        let source = self.reading.source(path);
+        match (&self.label, &self.images.test_labels) {
+            (Some(label), _) => source.label_column(label),
+            (None, Some(labels)) => source.label_file(labels),
+            (None, None) => source,
+        }
+    }
+
+    /// Refuses flags for tables where there are images, and the other way round.
+    fn refuse_what_does_not_fit(&self, source: &Source) -> Result<()> {
+        match (source.holds_images()?, self.images.given()) {
+            (false, Some(flag)) => Err(Failure::Usage(format!("{flag} is for images, and this is a table"))),
+            (true, _) if self.print_schema => Err(Failure::Usage(format!(
+                "--print-schema is for tables, and {} holds images",
+                self.file.display()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// An error of the settings, with the file that they came from.
+    fn named_config(&self, error: flowgmm::Error) -> Failure {
+        match (&error, &self.config) {
+            (flowgmm::Error::Request(what), Some(path)) => config::wrong(path, what),
+            _ => error.into(),
+        }
+    }
+
+    /// What an interrupted fit leaves behind.
+    fn interrupted(&self, error: flowgmm::Error) -> Failure {
+        let flowgmm::Error::Interrupted { step } = error else { return error.into() };
+        Failure::Interrupted(match &self.checkpoint {
+            None => format!(
+                "interrupted at step {step}; nothing was kept, since there is no --checkpoint directory"
+            ),
+            Some(directory) => format!(
+                "interrupted at step {step}; the work is kept in {}. Go on with:\n  {}",
+                directory.display(),
+                command_to_resume(std::env::args_os().collect())
+            ),
+        })
+    }
 }
 
 /// Checks that a report can be written, and over nothing that this fit reads or writes.
@@ -205,80 +352,11 @@ fn check_report(args: &Args) -> Result<()> {
     check_writable(report)
 }
 
-/// Writes the report if one is wanted, and sums up.
-fn conclude(args: &Args, subject: &Subject, test: Option<Scores>) -> Result<()> {
-    let report = match &args.report {
-        Some(to) => Some((to, fit_report::write(subject, to)?)),
-        None => None,
-    };
-    let outcome = Outcome { subject, test, report };
-    if args.json { output::print_json(&outcome.to_json()) } else { output::print(&outcome.to_text()) }
-}
-
-/// Where settings come from.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum Preset {
-    /// Chosen from the data, by cross-validation on the labelled rows
-    Auto,
-    /// The paper's configuration for tables, as it is
-    Paper,
-    /// The configuration of the authors' code, as it is
-    ReferenceCode,
-}
-
-impl Preset {
-    fn recipe(self, data: &SemiSupervised, seed: u64) -> Result<Recipe> {
-        let fixed = |config| Recipe { config, decisions: Vec::new() };
-        Ok(match self {
-            Self::Auto => Recipe::choose(data, seed)?,
-            Self::Paper => fixed(FitConfig::paper(data)),
-            Self::ReferenceCode => fixed(FitConfig::reference_code(data)),
-        })
-    }
-}
-
-/// The training rows as numbers, and how they became so.
-pub struct TrainingTable {
-    /// Rows and labels.
-    pub data: SemiSupervised,
-    /// What the columns are.
-    pub schema: Schema,
-    /// How they become numbers.
-    pub encoding: Encoding,
-    texts: Vec<TextColumn>,
-    origins: Origins,
-}
-
-impl TrainingTable {
-    fn read(args: &Args) -> Result<Self> {
-        let label = args.label()?;
-        let mut frame = args.reading.all(&args.file, &[label])?;
-        let mut origins = Origins::default();
-        origins.add(&frame);
-        let labels = flowgmm_data::labels(&frame, label, &args.unlabelled_value)?;
-        columns::check_labels(&frame, label, &labels)?;
-        let Labels { mut y, classes, warnings } = labels;
-        warnings.iter().for_each(|warning| warn(&warning.message));
-        let features: Vec<String> = frame.column_names().into_iter().filter(|name| name != label).collect();
-        for path in &args.unlabelled {
-            for batch in args.reading.open(path, &[label])? {
-                let batch = batch?;
-                origins.add(&batch);
-                frame.append(batch, &features)?;
-            }
-        }
-        y.resize(frame.n(), None); // whatever labels those files have are not looked at
-        let mut texts = Vec::new();
-        if !args.text.is_empty() {
-            let embedded = args.reading.embedding.open(&args.text)?;
-            frame = embedded.embed(&frame, &mut Display::new(args.quiet))?;
-            texts = embedded.remembered();
-        }
-        let schema = args.declared.schema(&frame, label)?;
-        let encoding = Encoding::learn(&schema, &frame)?;
-        let x = encoding.encode(&frame)?.x;
-        let data = SemiSupervised::new(x, y, classes, encoding.feature_names())?.with_steps(encoding.steps());
-        Ok(Self { data, schema, encoding, texts, origins })
+/// Says what a fit to images is about to take.
+fn announce(plan: &FitPlan, training: &Training, progress: &mut Progress) {
+    if training.rows.layout().is_some() {
+        progress.of_images(plan.cost.rows_per_step);
+        progress.note(&outcome::announced(plan, training));
     }
 }
 
@@ -287,76 +365,6 @@ fn table_name(path: &Path) -> String {
         return "standard input".into();
     }
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-/// The rows of `--test`, and the scores on them.
-fn tested(args: &Args, model: &Model, path: &Path, test: &Path) -> Result<(LabelledRows, Scores)> {
-    let rows = evaluate::labelled(model, path, test, Some(args.label()?), &args.reading, None)?;
-    let scores = Scores::from_log_probs(&model.score(rows.x.view()).log_probs, &rows.y);
-    Ok((rows, scores))
-}
-
-/// The settings of a fit: the recipe's, but what the config file and flags say.
-pub fn gather(args: &Args, recipe: &Recipe, matches: &ArgMatches) -> Result<Settings> {
-    let engine = args.engine.map(|engine| match engine {
-        EngineName::Fused => Engine::Fused,
-        EngineName::LowMemory => Engine::LowMemory,
-        EngineName::Composed => Engine::Composed,
-    });
-    let given: [Given; 5] = [
-        ("seed", "seed", args.seed.map(|v| json!(v))),
-        ("threads", "threads", args.threads.threads.map(|v| json!(v))),
-        ("device", "device", args.device.device.map(|v| json!(v))),
-        ("engine", "engine", engine.map(|v| json!(v))),
-        ("train.steps", "steps", args.steps.map(|v| json!(v))),
-    ];
-    Settings::gather(&recipe.config, args.threads.count(), args.config.as_deref(), &given, matches)
-}
-
-/// Fits, with checkpoints if they are wanted.
-pub fn train(
-    args: &Args,
-    settings: &Settings,
-    data: &SemiSupervised,
-    place: &Place,
-    mut progress: FitProgress,
-) -> Result<Model> {
-    let mut fitter = Fitter::new(&settings.config, data, settings.seed);
-    fitter = fitter.engine(settings.engine).place(place.clone());
-    if let Some(directory) = &args.checkpoint {
-        let resume = if args.resume { Resume::IfPresent } else { Resume::No };
-        fitter = fitter.checkpoints(Checkpoints::new(directory, args.checkpoint_every, resume));
-    }
-    let fitted = fitter.run(&mut progress);
-    progress.finish();
-    fitted.map_err(|error| match error {
-        flowgmm::Error::Interrupted { step } => interrupted(step, args.checkpoint.as_deref()),
-        other => other.into(),
-    })
-}
-
-/// A model that cannot score its own labelled rows is not worth a file, however training ended.
-pub fn check_finite(model: &Model, data: &SemiSupervised) -> Result<()> {
-    let scores = model.score(data.labelled_only().x());
-    if scores.log_probs.iter().chain(&scores.log_marginal).all(|v| v.is_finite()) {
-        return Ok(());
-    }
-    let step = model.history().epochs.last().map_or(0, |record| record.step);
-    let cause = "the model's scores are not finite".into();
-    Err(flowgmm::Error::Diverged { step, cause, rollbacks: model.provenance().rollbacks }.into())
-}
-
-fn interrupted(step: usize, checkpoint: Option<&Path>) -> Failure {
-    Failure::Interrupted(match checkpoint {
-        None => {
-            format!("interrupted at step {step}; nothing was kept, since there is no --checkpoint directory")
-        }
-        Some(directory) => format!(
-            "interrupted at step {step}; the work is kept in {}. Go on with:\n  {}",
-            directory.display(),
-            command_to_resume(std::env::args_os().collect())
-        ),
-    })
 }
 
 /// This command with `--resume`, as one would type it.
@@ -376,28 +384,28 @@ fn command_to_resume(mut words: Vec<OsString>) -> String {
     quoted.collect::<Vec<_>>().join(" ")
 }
 
-/// The engine that trained: kernels are for the CPU only, and have no dropout.
-pub fn engine(settings: &Settings) -> Engine {
-    match settings.device {
-        DeviceName::Cpu if settings.config.train.dropout > 0.0 => Engine::Composed,
-        DeviceName::Cpu => settings.engine,
-        DeviceName::Gpu(_) | DeviceName::SoftwareGpu => Engine::Composed,
-    }
-}
-
-/// Where a model was fitted, in words.
-pub fn device(settings: &Settings, model: &Model) -> String {
-    let ran = engine(settings);
-    let engine = json!(ran);
-    let engine = engine.as_str().unwrap_or_default();
-    match settings.device {
-        DeviceName::Cpu if ran == Engine::Composed => format!("cpu, {engine} engine"),
-        DeviceName::Cpu => format!("cpu, {engine} engine ({})", flowgmm::instruction_set()),
-        name => format!("{name} ({}), {engine} engine", model.gmm().place().describe()),
-    }
-}
-
 fn seconds(text: &str) -> std::result::Result<Duration, String> {
     let value: f64 = text.parse().map_err(|_| "expected a number of seconds".to_string())?;
     Duration::try_from_secs_f64(value).map_err(|error| error.to_string())
+}
+
+/// `32x32` as height and width.
+fn size(text: &str) -> std::result::Result<(usize, usize), String> {
+    let sides = text.split_once(['x', 'X']).and_then(|(h, w)| Some((h.parse().ok()?, w.parse().ok()?)));
+    let (height, width) = sides.ok_or("expected height and width, such as 32x32")?;
+    let checked = flowgmm::data::Layout::new(1, height, width);
+    checked.map(|_| (height, width)).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_and_nonsense_is_refused() {
+        assert_eq!((size("32x24"), size("8X8")), (Ok((32, 24)), Ok((8, 8))));
+        for text in ["32", "0x8", "axb", "8x8x3", "4000x3000", ""] {
+            assert!(size(text).is_err(), "{text}");
+        }
+    }
 }

@@ -1,39 +1,37 @@
 //! The `flowgmm` program: learn from many rows and few labels, then predict, evaluate, generate and inspect.
 //!
 //! ```text
-//! arguments -> one module per command -> libraries (semisup, flowgmm, flowgmm-report) -> stdout / files
+//! arguments -> one module per command -> one call of the library `flowgmm` -> stdout / files
 //! ```
 //!
-//! The program only arranges; it knows no mathematics. Results go to stdout, everything else to stderr.
+//! The program only arranges: arguments, settings, exit codes, progress, interrupts, output. It knows no mathematics.
+//! Results go to stdout, everything else to stderr.
 
 mod bench;
 mod calibrate;
 mod columns;
+mod config;
 mod data;
 mod demo;
 mod evaluate;
 mod exit;
 mod explain;
 mod fit;
-mod fit_report;
-mod images;
-mod input;
 mod inspect;
 mod interrupt;
-mod learners;
+mod latent;
+mod learner;
 mod output;
 mod predict;
 mod progress;
-mod rival;
+mod reading;
 mod sample;
-mod settings;
 mod text;
-mod texts;
 
-use std::{num::NonZeroUsize, process::ExitCode};
+use std::{num::NonZeroUsize, path::Path, process::ExitCode};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
-use flowgmm::{DeviceName, tensor::Place};
+use flowgmm::{DeviceName, Model, tensor::Place};
 
 use exit::{Failure, Result};
 
@@ -42,11 +40,27 @@ use exit::{Failure, Result};
 #[derive(Parser)]
 #[command(name = "flowgmm", version, arg_required_else_help = true, after_help = exit::HELP)]
 struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What every command takes.
+#[derive(clap::Args)]
+struct Global {
+    /// Threads to use [default: all cores]
+    #[arg(long, global = true, value_name = "N", env = "FLOWGMM_THREADS")]
+    threads: Option<NonZeroUsize>,
+    /// One JSON object on standard output instead of text
+    #[arg(long, global = true)]
+    json: bool,
+    /// No progress on stderr
+    #[arg(long, global = true)]
+    quiet: bool,
     /// Log what happens inside to stderr: error, warn, info, debug or trace [default: off]
     #[arg(long, global = true, value_name = "LEVEL", env = "FLOWGMM_LOG")]
     log: Option<String>,
-    #[command(subcommand)]
-    command: Command,
 }
 
 #[derive(Subcommand)]
@@ -65,6 +79,10 @@ enum Command {
     Explain(Box<explain::Args>),
     /// Generate new rows or images
     Sample(sample::Args),
+    /// Map rows to the model's latent space: z = f(x)
+    Encode(latent::EncodeArgs),
+    /// Map latent points back to rows: x = f^-1(z)
+    Decode(latent::DecodeArgs),
     /// Run learners against each other on equal splits, as a plan says, and write the tables
     Bench(bench::Args),
     /// List, fetch and check the datasets of the paper
@@ -77,8 +95,8 @@ fn main() -> ExitCode {
     let matches = Cli::command().get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     exit::conclude(|| {
-        start_log(cli.log.as_deref())?;
-        run(cli.command, &matches)
+        start_log(cli.global.log.as_deref())?;
+        run(cli, &matches)
     })
 }
 
@@ -92,52 +110,45 @@ fn start_log(level: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-fn run(command: Command, matches: &ArgMatches) -> Result<()> {
+fn run(cli: Cli, matches: &ArgMatches) -> Result<()> {
     let (_, matches) = matches.subcommand().expect("clap requires a command");
+    let Cli { global, command } = cli;
+    global.start_threads(match &command {
+        Command::Fit(args) => args.config.as_deref(),
+        _ => None,
+    })?;
     match command {
-        Command::Demo(args) => demo::run(&args),
-        Command::Fit(args) => fit::run(&args, matches),
-        Command::Predict(args) => predict::run(&args),
-        Command::Evaluate(args) => evaluate::run(&args),
-        Command::Calibrate(args) => calibrate::run(&args),
-        Command::Explain(args) => explain::run(&args),
-        Command::Sample(args) => sample::run(&args),
-        Command::Bench(args) => bench::run(&args),
-        Command::Data(args) => data::run(&args),
-        Command::Inspect(args) => inspect::run(&args),
+        Command::Demo(args) => demo::run(&args, &global),
+        Command::Fit(args) => fit::run(&args, &global, matches),
+        Command::Predict(args) => predict::run(&args, &global),
+        Command::Evaluate(args) => evaluate::run(&args, &global),
+        Command::Calibrate(args) => calibrate::run(&args, &global),
+        Command::Explain(args) => explain::run(&args, &global),
+        Command::Sample(args) => sample::run(&args, &global),
+        Command::Encode(args) => latent::encode(&args, &global),
+        Command::Decode(args) => latent::decode(&args, &global),
+        Command::Bench(args) => bench::run(&args, &global),
+        Command::Data(args) => data::run(&args, &global),
+        Command::Inspect(args) => inspect::run(&args, &global),
     }
 }
 
-/// How many threads a command may use. Results do not depend on it.
-#[derive(clap::Args)]
-struct Threads {
-    /// Threads to use [default: all cores]
-    #[arg(long, value_name = "N", env = "FLOWGMM_THREADS")]
-    threads: Option<NonZeroUsize>,
-}
-
-impl Threads {
-    /// The number asked for, or one for each core.
-    fn count(&self) -> usize {
+impl Global {
+    /// The number of threads asked for here, or in a config file, or one for each core.
+    fn threads(&self, config: Option<&Path>) -> usize {
         let cores = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        self.threads.unwrap_or_else(cores).get()
+        // A file that cannot be read is reported where its settings are.
+        let asked = || config.and_then(config::threads);
+        self.threads.or_else(asked).unwrap_or_else(cores).get()
     }
 
-    /// The number asked for here, or in a config file, or one for each core. A file that cannot be read is not this
-    /// function's to report.
-    fn among(&self, config: Option<&std::path::Path>) -> usize {
-        let text = config.and_then(|path| std::fs::read_to_string(path).ok());
-        let file = text.and_then(|text| text.parse::<toml::Table>().ok());
-        let value = file.and_then(|file| usize::try_from(file.get("threads")?.as_integer()?).ok());
-        match (self.threads, value) {
-            (None, Some(threads)) if threads > 0 => threads,
-            _ => self.count(),
-        }
-    }
-
-    /// Gives every computation that follows this many threads.
-    fn configure(&self) -> Result<()> {
-        configure_threads(self.count())
+    /// Gives every computation that follows this many threads. Results do not depend on it.
+    fn start_threads(&self, config: Option<&Path>) -> Result<()> {
+        let threads = self.threads(config);
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build_global()
+            .map_err(|error| Failure::Internal(format!("cannot start {threads} threads: {error}")))
     }
 }
 
@@ -150,16 +161,9 @@ struct OnDevice {
 }
 
 impl OnDevice {
-    /// The device asked for, ready for work.
-    fn place(&self) -> Result<Place> {
-        Ok(Place::on(&self.device.unwrap_or_default())?)
+    /// A model from its file, on the device asked for.
+    fn load(&self, path: &Path) -> Result<Model> {
+        let place = Place::on(&self.device.unwrap_or_default()).map_err(flowgmm::Error::from)?;
+        Ok(Model::load(path, &place)?)
     }
-}
-
-/// Sets the number of threads of every computation that follows.
-fn configure_threads(threads: usize) -> Result<()> {
-    rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build_global()
-        .map_err(|error| Failure::Internal(format!("cannot start {threads} threads: {error}")))
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use flowgmm_data::Frame;
-use flowgmm_tables::{ColumnType, OutputFormat, Writer};
+use flowgmm::tables::{ColumnType, OutputFormat, Writer};
 
 use crate::{
     exit::{Failure, Result},
@@ -22,8 +22,17 @@ pub fn print(text: &str) -> Result<()> {
 }
 
 /// One JSON object on standard output.
-pub fn print_json(value: &serde_json::Value) -> Result<()> {
+pub fn print_json(value: &impl Serialize) -> Result<()> {
+    let value = serde_json::to_value(value).expect("plain data");
     print(&format!("{value:#}\n"))
+}
+
+/// Things the user should know, on stderr.
+pub fn warn(warnings: &[String]) {
+    for warning in warnings {
+        // Not `eprintln!`: a closed stderr must not become a failure.
+        let _ = writeln!(io::stderr(), "warning: {warning}");
+    }
 }
 
 /// Checks, before hours of work, that a file can be put at `path`.
@@ -50,8 +59,43 @@ pub fn write_whole(path: &Path, content: &[u8]) -> Result<()> {
     written.map_err(Failure::io(path))
 }
 
-/// A table that is written batch by batch, in the format its name says.
+/// A table that is written chunk by chunk, in the format its name says. Nothing is there before the first chunk.
 pub struct TableOutput {
+    path: PathBuf,
+    opened: Option<Opened>,
+}
+
+impl TableOutput {
+    /// A table at `path`, or on standard output for `-`, which gets CSV.
+    pub fn new(path: &Path) -> Self {
+        Self { path: path.to_path_buf(), opened: None }
+    }
+
+    /// Adds rows.
+    pub fn write(&mut self, rows: Frame) -> Result<()> {
+        let opened = match &mut self.opened {
+            Some(opened) => opened,
+            None => self.opened.insert(Opened::create(&self.path, &types(&rows))?),
+        };
+        opened.write(&rows)
+    }
+
+    /// Puts the complete file in its place.
+    pub fn finish(self) -> Result<()> {
+        self.opened.map_or(Ok(()), Opened::finish)
+    }
+}
+
+/// The columns of a table and what they hold.
+fn types(rows: &Frame) -> Vec<(String, ColumnType)> {
+    let kind = |cells: &Cells| match cells {
+        Cells::Numbers(_) => ColumnType::Number,
+        Cells::Texts(_) => ColumnType::Text,
+    };
+    rows.columns().iter().map(|column| (column.name.clone(), kind(&column.cells))).collect()
+}
+
+struct Opened {
     writer: Option<Writer<Sink>>,
     target: Target,
 }
@@ -66,9 +110,8 @@ enum Target {
     Moved { temporary: PathBuf, path: PathBuf },
 }
 
-impl TableOutput {
-    /// Opens `path`, or standard output for `-`, which gets CSV.
-    pub fn create(path: &Path, columns: &[(String, ColumnType)]) -> Result<Self> {
+impl Opened {
+    fn create(path: &Path, columns: &[(String, ColumnType)]) -> Result<Self> {
         let (sink, target): (Box<dyn Write + Send>, _) = if is_standard(path) {
             (Box::new(io::stdout()), Target::Direct("standard output".into()))
         } else if path.exists() && !path.is_file() {
@@ -92,14 +135,12 @@ impl TableOutput {
         Ok(output)
     }
 
-    /// Adds rows.
-    pub fn write(&mut self, rows: &Frame) -> Result<()> {
+    fn write(&mut self, rows: &Frame) -> Result<()> {
         let writer = self.writer.as_mut().expect("there until `finish`");
         writer.write(rows).map_err(|error| self.target.refused(error))
     }
 
-    /// Puts the complete file in its place.
-    pub fn finish(mut self) -> Result<()> {
+    fn finish(mut self) -> Result<()> {
         let writer = self.writer.take().expect("there until `finish`");
         let mut sink = writer.finish().map_err(|error| self.target.refused(error))?;
         let fail = |error| self.target.failed(error);
@@ -112,7 +153,7 @@ impl TableOutput {
     }
 }
 
-impl Drop for TableOutput {
+impl Drop for Opened {
     fn drop(&mut self) {
         if let Target::Moved { temporary, .. } = &self.target {
             let _ = fs::remove_file(temporary); // gone already after `finish`
@@ -122,9 +163,9 @@ impl Drop for TableOutput {
 
 impl Target {
     /// A writer's error in this program's words.
-    fn refused(&self, error: flowgmm_tables::Error) -> Failure {
+    fn refused(&self, error: flowgmm::tables::Error) -> Failure {
         match error {
-            flowgmm_tables::Error::Write { source, .. } => self.failed(source),
+            flowgmm::tables::Error::Write { source, .. } => self.failed(source),
             other => other.into(),
         }
     }

@@ -1,14 +1,11 @@
-//! Progress of a fit on stderr: a bar on a terminal, a line now and then elsewhere, nothing when quiet.
+//! Progress on stderr: a bar on a terminal, a line now and then elsewhere, nothing when quiet. Ctrl-C stops the work.
 
 use std::{
     io::{self, IsTerminal, Write},
     time::{Duration, Instant},
 };
 
-use flowgmm::{
-    FitObserver, Stage,
-    train::{Control, EpochRecord},
-};
+use flowgmm::{Control, EpochRecord, Observer, Phase};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::{interrupt, text};
@@ -17,7 +14,7 @@ use crate::{interrupt, text};
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// How progress is shown.
-pub enum Display {
+enum Display {
     /// Not at all.
     Quiet,
     /// As lines.
@@ -31,33 +28,42 @@ pub enum Display {
 
 impl Display {
     /// What suits stderr.
-    pub fn new(quiet: bool) -> Self {
+    fn new(quiet: bool) -> Self {
         match (quiet, io::stderr().is_terminal()) {
             (true, _) => Self::Quiet,
             (false, false) => Self::Lines { last: Instant::now() },
             (false, true) => {
-                let template = "{prefix:<12} [{bar:28}] {pos}/{len}  {msg}  ETA {eta}";
-                let style = ProgressStyle::with_template(template).expect("our own template");
+                let style = ProgressStyle::with_template("{prefix:<12} [{bar:28}] {pos}/{len}  {msg}  ETA {eta}");
                 let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(8));
-                bar.set_style(style.progress_chars("=> "));
+                bar.set_style(style.expect("our own template").progress_chars("=> "));
                 Self::Bar(bar)
             }
         }
     }
 }
 
-impl Display {
+/// Counts things of a kind, such as bytes of a download.
+pub struct Counter {
+    display: Display,
+}
+
+impl Counter {
+    /// What suits stderr.
+    pub fn new(quiet: bool) -> Self {
+        Self { display: Display::new(quiet) }
+    }
+
     /// `done` of `total` things of a kind.
     pub fn count(&mut self, what: &str, done: usize, total: usize) {
-        match self {
-            Self::Quiet => {}
-            Self::Lines { last } if last.elapsed() >= PAUSE => {
+        match &mut self.display {
+            Display::Quiet => {}
+            Display::Lines { last } if last.elapsed() >= PAUSE => {
                 write_line(&format!("{what}: {done} of {total}"));
                 *last = Instant::now();
             }
-            Self::Lines { .. } => {}
-            Self::Bar(bar) if done >= total => bar.finish_and_clear(),
-            Self::Bar(bar) => {
+            Display::Lines { .. } => {}
+            Display::Bar(bar) if done >= total => bar.finish_and_clear(),
+            Display::Bar(bar) => {
                 bar.set_length(total as u64);
                 bar.set_prefix(what.to_string());
                 bar.set_position(done as u64);
@@ -66,51 +72,48 @@ impl Display {
     }
 }
 
-/// Watches one fit, and stops it on Ctrl-C.
-pub struct FitProgress {
+/// Watches work, and stops it on Ctrl-C.
+pub struct Progress {
     display: Display,
-    /// What the main stage is called.
+    /// What is being done.
     name: String,
-    stage: String,
-    steps: usize,
-    stage_began: Instant,
-    /// The first step of the stage that was seen, and when.
+    total: Option<usize>,
+    training: bool,
+    phase_began: Instant,
+    /// The first step of the phase that was seen, and when.
     first: Option<(usize, Instant)>,
     latest: Option<EpochRecord>,
-    /// Images that a step sees, if it sees images.
+    /// Images that a training step sees, if it sees images.
     images: Option<usize>,
 }
 
-impl FitProgress {
-    /// Shows a fit in this way.
-    pub fn new(display: Display) -> Self {
-        let stage_began = Instant::now();
+impl Progress {
+    /// What suits stderr.
+    pub fn new(quiet: bool) -> Self {
+        let display = Display::new(quiet);
         Self {
             display,
-            name: "training".into(),
-            stage: String::new(),
-            steps: 0,
-            stage_began,
+            name: String::new(),
+            total: None,
+            training: false,
+            phase_began: Instant::now(),
             first: None,
             latest: None,
             images: None,
         }
     }
 
-    /// Shows how many images it sees in a second, `per_step` in each step.
-    pub fn of_images(self, per_step: usize) -> Self {
-        Self { images: Some(per_step), ..self }
+    /// From now on, training shows how many images it sees in a second, `per_step` in each step.
+    pub fn of_images(&mut self, per_step: usize) {
+        self.images = Some(per_step);
     }
 
-    /// From now on the main stage of a fit has this name.
-    pub fn call(&mut self, name: String) {
-        self.name = name;
-    }
-
-    /// The end: clears the bar.
-    pub fn finish(&self) {
-        if let Display::Bar(bar) = &self.display {
-            bar.finish_and_clear();
+    /// A line on stderr, unless quiet.
+    pub fn note(&self, line: &str) {
+        match &self.display {
+            Display::Quiet => {}
+            Display::Lines { .. } => write_line(line),
+            Display::Bar(bar) => bar.suspend(|| write_line(line)),
         }
     }
 
@@ -120,44 +123,77 @@ impl FitProgress {
         })
     }
 
-    /// Seconds of a step, on average over this stage.
+    /// Seconds of a step, on average over this phase.
     fn pace(&self, step: usize) -> f64 {
         match self.first {
             // What comes before the first step is preparation.
             Some((first, since)) if step > first => since.elapsed().as_secs_f64() / (step - first) as f64,
-            _ => self.stage_began.elapsed().as_secs_f64(),
+            _ => self.phase_began.elapsed().as_secs_f64(),
         }
     }
 
     /// `640 images/s  loss 0.1234 ..`, as far as it is known.
     fn situation(&self, step: usize) -> String {
         let speed = |images: usize| format!("{:.0} images/s", images as f64 / self.pace(step).max(1e-9));
-        let known = self.images.map(speed).into_iter().chain([self.state()]);
+        let known = self.images.filter(|_| self.training).map(speed).into_iter().chain([self.state()]);
         known.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
     }
 
-    fn line(&self, step: usize) -> String {
-        let left = self.pace(step) * (self.steps - step) as f64;
-        format!("{}: step {step} of {}  {}  ETA {left:.0} s", self.stage, self.steps, self.situation(step))
+    fn line(&self, done: usize) -> String {
+        let what = if self.training { "step " } else { "" };
+        match self.total {
+            Some(total) => {
+                let left = self.pace(done) * total.saturating_sub(done) as f64;
+                format!("{}: {what}{done} of {total}  {}  ETA {left:.0} s", self.name, self.situation(done))
+            }
+            None => format!("{}: {done}", self.name),
+        }
     }
 }
 
-impl FitObserver for FitProgress {
-    fn stage(&mut self, stage: &Stage, steps: usize) {
-        self.stage = match stage {
-            Stage::Start { start, starts, fold } => format!("start {start}/{starts}.{fold}"),
-            Stage::Main => self.name.clone(),
-            Stage::Calibration { fold, folds } => format!("calibr. {fold}/{folds}"),
-        };
-        (self.steps, self.stage_began, self.first) = (steps, Instant::now(), None);
-        self.latest = None;
+impl Drop for Progress {
+    fn drop(&mut self) {
         if let Display::Bar(bar) = &self.display {
-            bar.set_length(steps as u64);
-            bar.set_prefix(self.stage.clone());
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Observer for Progress {
+    fn phase(&mut self, phase: &Phase, total: Option<usize>) {
+        // Short fits of a report announce their training; the fold they are for is what matters.
+        let nested = matches!(phase, Phase::Training) && self.name.starts_with("report");
+        if !nested {
+            self.name = name(phase);
+        }
+        self.training = matches!(phase, Phase::Training | Phase::Start { .. } | Phase::Calibrating { .. });
+        (self.total, self.phase_began, self.first, self.latest) = (total, Instant::now(), None, None);
+        if let Display::Bar(bar) = &self.display {
+            match total {
+                Some(total) => bar.set_length(total as u64),
+                None => bar.unset_length(),
+            }
+            bar.set_prefix(self.name.clone());
             bar.set_message("");
             bar.set_position(0);
             bar.reset_eta();
         }
+    }
+
+    fn progress(&mut self, done: usize) -> Control {
+        self.first.get_or_insert_with(|| (done, Instant::now()));
+        let due = matches!(&self.display, Display::Lines { last } if last.elapsed() >= PAUSE);
+        if due {
+            write_line(&self.line(done));
+            self.display = Display::Lines { last: Instant::now() };
+        }
+        if let Display::Bar(bar) = &self.display {
+            bar.set_position(done as u64);
+            if self.training && self.images.is_some() {
+                bar.set_message(self.situation(done));
+            }
+        }
+        if interrupt::wanted() { Control::Stop } else { Control::Continue }
     }
 
     fn epoch(&mut self, record: &EpochRecord) {
@@ -166,21 +202,22 @@ impl FitObserver for FitProgress {
             bar.set_message(self.state());
         }
     }
+}
 
-    fn step(&mut self, step: usize) -> Control {
-        self.first.get_or_insert_with(|| (step, Instant::now()));
-        let line = matches!(&self.display, Display::Lines { last } if last.elapsed() >= PAUSE);
-        if line {
-            write_line(&self.line(step));
-            self.display = Display::Lines { last: Instant::now() };
-        }
-        if let Display::Bar(bar) = &self.display {
-            bar.set_position(step as u64);
-            if self.images.is_some() {
-                bar.set_message(self.situation(step));
-            }
-        }
-        if interrupt::wanted() { Control::Stop } else { Control::Continue }
+/// A phase in a few letters.
+fn name(phase: &Phase) -> String {
+    match phase {
+        Phase::Reading => "reading".into(),
+        Phase::Embedding => "embedding".into(),
+        Phase::Choosing => "choosing".into(),
+        Phase::Start { start, starts, fold } => format!("start {start}/{starts}.{fold}"),
+        Phase::Training => "training".into(),
+        Phase::Calibrating { fold, folds } => format!("calibr. {fold}/{folds}"),
+        Phase::CrossValidating { fold, folds } => format!("report {fold}/{folds}"),
+        Phase::Comparing => "report, test".into(),
+        Phase::Scoring => "scoring".into(),
+        Phase::Section(name) => (*name).into(),
+        _ => "working".into(),
     }
 }
 

@@ -2,21 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use flowgmm::Model;
-use flowgmm_data::{Cells, Column, Frame, Layout};
-use semisup::{Classifier, ndarray::ArrayView2};
+use flowgmm::{Model, SampleRequest, contact_sheet, data::Layout};
+use serde_json::json;
 
 use crate::{
-    OnDevice, Threads,
+    Global, OnDevice,
     exit::{Failure, Result},
-    images::sheet,
-    input,
     output::{self, TableOutput, check_writable, write_whole},
-    predict::types,
 };
-
-/// Rows in memory at a time.
-const BATCH: usize = 8192;
 
 /// Arguments of `sample`.
 #[derive(clap::Args)]
@@ -43,105 +36,55 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 0, env = "FLOWGMM_SEED")]
     seed: u64,
     #[command(flatten)]
-    threads: Threads,
-    #[command(flatten)]
     device: OnDevice,
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<()> {
-    args.threads.configure()?;
-    let model = input::model(&args.model, &args.device.place()?)?;
-    let class = args.class.as_deref().map(|name| find_class(model.classes(), name)).transpose()?;
-    if let Some(layout) = model.layout() {
-        return of_images(args, &model, layout, class);
-    }
-    if args.means || is_sheet(&args.out) {
-        return Err(Failure::Usage(format!(
+pub fn run(args: &Args, global: &Global) -> Result<()> {
+    let model = args.device.load(&args.model)?;
+    let sheet = args.out.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("png"));
+    match model.rows().layout() {
+        Some(layout) if sheet => write_sheet(args, &model, layout),
+        Some(_) if args.means => {
+            Err(Failure::Usage("--means writes a picture: name the file .png".to_string()))
+        }
+        None if args.means || sheet => Err(Failure::Usage(format!(
             "{} was fitted to a table: contact sheets and --means are for models of images",
             args.model.display()
-        )));
+        ))),
+        Some(_) | None => write_table(args, &model, global),
     }
-    let encoding = input::encoding(&model, &args.model)?;
-    write_table(args, &model, class, |x| Ok(encoding.decode(x)))
 }
 
-/// Draws rows and writes them batch by batch, as `decode` shows them.
-fn write_table(
-    args: &Args,
-    model: &Model,
-    class: Option<usize>,
-    decode: impl Fn(ArrayView2<f64>) -> Result<Frame>,
-) -> Result<()> {
-    let mut rng = semisup::rng(args.seed);
-    let mut out: Option<TableOutput> = None;
-    let (mut done, wanted) = (0, args.n.unwrap_or(1));
-    while done < wanted || out.is_none() {
-        let n = (wanted - done).min(BATCH);
-        let (x, classes) = model.sample(n, class, args.temperature, &mut rng);
-        let rows = with_class(decode(x.view())?, &classes, model.classes())?;
-        let out = match &mut out {
-            Some(out) => out,
-            None => out.insert(TableOutput::create(&args.out, &types(&rows))?),
-        };
-        out.write(&rows)?;
-        done += n;
+fn write_table(args: &Args, model: &Model, global: &Global) -> Result<()> {
+    let n = args.n.unwrap_or(1);
+    let class = args.class.clone();
+    let request = SampleRequest { n, class, temperature: args.temperature, seed: args.seed };
+    let mut out = TableOutput::new(&args.out);
+    for chunk in flowgmm::sample(model, &request)? {
+        out.write(chunk.to_frame(model)?)?;
     }
-    out.map_or(Ok(()), TableOutput::finish)
+    out.finish()?;
+    match global.json {
+        true => output::print_json(&json!({ "rows": n, "samples": args.out.display().to_string() })),
+        false => Ok(()),
+    }
 }
 
-/// Images: a sheet, or a table of pixels.
-fn of_images(args: &Args, model: &Model, layout: &Layout, class: Option<usize>) -> Result<()> {
-    if is_sheet(&args.out) {
-        if args.n == Some(0) && !args.means {
-            return Err(Failure::Usage(
-                "--n 0 leaves a contact sheet without images: ask for at least 1".into(),
-            ));
-        }
-        check_writable(&args.out)?;
-        let rows = match args.means {
-            true => sheet::means(model, class),
-            false => sheet::drawn(model, class, args.n.unwrap_or(1), args.temperature, args.seed),
-        };
-        write_whole(&args.out, &sheet::png(&rows, layout))?;
-        let names: Vec<String> = rows.iter().map(|row| row.class.clone()).collect();
-        let named = names.iter().enumerate().map(|(at, name)| format!("row {}: {name}\n", at + 1));
-        return output::print(&named.collect::<String>());
-    }
-    if args.means {
-        let what = "--means writes a picture: name the file .png".to_string();
+fn write_sheet(args: &Args, model: &Model, layout: &Layout) -> Result<()> {
+    if args.n == Some(0) && !args.means {
+        let what = "--n 0 leaves a contact sheet without images: ask for at least 1".to_string();
         return Err(Failure::Usage(what));
     }
-    write_table(args, model, class, |x| sheet::pixel_rows(x, layout))
-}
-
-fn is_sheet(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("png"))
-}
-
-/// The rows with their class as last column.
-fn with_class(rows: Frame, classes: &[usize], names: &[String]) -> Result<Frame> {
-    let name = free_name("class", &rows.column_names());
-    let cells = Cells::Texts(classes.iter().map(|&k| Some(names[k].as_str())).collect());
-    let mut columns = rows.columns().to_vec();
-    columns.push(Column { name, cells });
-    Ok(Frame::new(rows.name(), columns, rows.lines().to_vec())?)
-}
-
-fn find_class(classes: &[String], name: &str) -> Result<usize> {
-    classes.iter().position(|class| class == name).ok_or_else(|| {
-        let known = crate::text::list(classes);
-        Failure::Usage(format!("the model has no class '{name}'. It knows {known}"))
-    })
-}
-
-/// `name`, with as many underscores as it takes to differ from all columns.
-fn free_name(name: &str, columns: &[String]) -> String {
-    let mut name = name.to_string();
-    while columns.contains(&name) {
-        name.push('_');
-    }
-    name
+    check_writable(Path::new(&args.out))?;
+    let class = args.class.as_deref().map(|name| model.class(name)).transpose()?;
+    let rows = match args.means {
+        true => model.means_by_class(class),
+        false => model.sample_by_class(class, args.n.unwrap_or(1), args.temperature, args.seed),
+    };
+    write_whole(&args.out, &contact_sheet(&rows, layout))?;
+    let named = rows.iter().enumerate().map(|(at, (class, _))| format!("row {}: {class}\n", at + 1));
+    output::print(&named.collect::<String>())
 }
 
 fn temperature(text: &str) -> std::result::Result<f64, String> {

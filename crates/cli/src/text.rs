@@ -1,7 +1,6 @@
 //! Plain text for people: aligned columns and short numbers.
 
-use flowgmm::{Certificate, Model};
-use semisup::Classifier;
+use flowgmm::{Certificate, Classifier as _, Model, Scores};
 
 /// Rows of cells as lines, the first column to the left, the others to the right.
 pub fn columns(rows: &[Vec<String>]) -> String {
@@ -76,7 +75,7 @@ pub fn list(names: &[String]) -> String {
 }
 
 /// Scores on a test file, in one line.
-pub fn tested(scores: &semisup::Scores) -> String {
+pub fn tested(scores: &Scores) -> String {
     let (n, accuracy, nll) = (scores.n, percent(scores.accuracy), scores.nll);
     format!("accuracy {accuracy}, negative log-likelihood {nll:.3} on {n} rows")
 }

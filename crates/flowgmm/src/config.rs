@@ -8,7 +8,7 @@ use flowgmm_core::{Architecture, rule, train::TrainConfig};
 
 use crate::{
     Result,
-    teachers::{Guide, Teacher},
+    teachers::{Teacher, TeacherMethod},
 };
 
 /// How the user's columns are made ready for the flow.
@@ -28,7 +28,7 @@ pub enum Prepare {
         /// 0 keeps relative variances, 1 whitens.
         whiten: f64,
     },
-    /// The same of columns brought to variance 1 first.
+    /// The leading principal directions of columns brought to variance 1 first, coordinate j divided by sd_j^whiten.
     PcaStandardised {
         /// Directions kept, at most.
         dims: usize,
@@ -37,17 +37,17 @@ pub enum Prepare {
     },
 }
 
-/// Which columns are made normal by a monotone map before anything else.
+/// Which columns a quantile transform makes normal before anything else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Columns {
+pub enum QuantileTransform {
     /// None.
     #[default]
-    AsIs,
+    Off,
     /// Those with a long tail or with one value in many rows.
     Skewed,
     /// All with at least three values.
-    Normal,
+    All,
 }
 
 /// What training makes of values that lie on a grid, such as counts.
@@ -94,16 +94,16 @@ pub enum Calibration {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FitConfig {
-    /// Columns made normal.
-    pub columns: Columns,
+    /// Which columns are made normal.
+    pub quantile_transform: QuantileTransform,
     /// Values on a grid.
     pub dequantise: Dequantise,
     /// Preprocessing.
     pub prepare: Prepare,
     /// Flow and mixture.
     pub architecture: Architecture,
-    /// Guidance of the start: opinions and their weights.
-    pub guides: Vec<Guide>,
+    /// Teachers that guide the start.
+    pub teachers: Vec<Teacher>,
     /// Starts.
     pub multi_start: MultiStart,
     /// Calibration of the probabilities.
@@ -112,13 +112,13 @@ pub struct FitConfig {
     pub train: TrainConfig,
 }
 
-impl Columns {
+impl QuantileTransform {
     /// The maps of the columns of x `[n, dim]`.
     pub fn learn(&self, x: ArrayView2<f64>) -> Vec<Option<Monotone>> {
         let wanted = |column: ArrayView1<f64>| match self {
-            Self::AsIs => false,
+            Self::Off => false,
             Self::Skewed => is_skewed(column),
-            Self::Normal => true,
+            Self::All => true,
         };
         let map = |column: ArrayView1<f64>| {
             wanted(column).then(|| Monotone::to_normal(column.iter().copied())).flatten()
@@ -164,17 +164,17 @@ impl FitConfig {
             rules.push(("prepare.dims", dims > 0, "at least 1"));
             rules.push(("prepare.whiten", whiten.is_finite(), "a finite number"));
         }
-        for guide in &self.guides {
-            rules.push(("guides.sharpness", positive(guide.sharpness), "a positive number"));
-            rules.push(("guides.weight", positive(guide.weight), "a positive number"));
-            match guide.by {
-                Teacher::LabelSpreading { neighbours, alpha, .. } => {
-                    rules.push(("guides.neighbours", neighbours > 0, "at least 1"));
-                    rules.push(("guides.alpha", (0.0..1.0).contains(&alpha), "at least 0, below 1"));
+        for teacher in &self.teachers {
+            rules.push(("teachers.temperature", positive(teacher.temperature), "a positive number"));
+            rules.push(("teachers.weight", positive(teacher.weight), "a positive number"));
+            match teacher.method {
+                TeacherMethod::LabelSpreading { neighbours, alpha, .. } => {
+                    rules.push(("teachers.neighbours", neighbours > 0, "at least 1"));
+                    rules.push(("teachers.alpha", (0.0..1.0).contains(&alpha), "at least 0, below 1"));
                 }
-                Teacher::SelfTraining { c, threshold } => {
-                    rules.push(("guides.c", positive(c), "a positive number"));
-                    rules.push(("guides.threshold", positive(threshold), "a positive number"));
+                TeacherMethod::SelfTraining { c, threshold } => {
+                    rules.push(("teachers.c", positive(c), "a positive number"));
+                    rules.push(("teachers.threshold", positive(threshold), "a positive number"));
                 }
             }
         }
@@ -216,9 +216,12 @@ mod tests {
         let spoilt: [(&str, Spoil); 11] = [
             ("train.dropout", |c| c.train.dropout = 1.0),
             ("train.batch_labelled", |c| c.train.batch_labelled = 0),
-            ("guides.alpha", |c| {
-                c.guides =
-                    vec![Guide::plain(Teacher::LabelSpreading { space: None, neighbours: 5, alpha: 1.0 })]
+            ("teachers.alpha", |c| {
+                c.teachers = vec![Teacher::plain(TeacherMethod::LabelSpreading {
+                    space: None,
+                    neighbours: 5,
+                    alpha: 1.0,
+                })]
             }),
             ("train.objective ", |c| {
                 c.train.objective.labelled = 0.0;

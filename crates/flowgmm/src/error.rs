@@ -42,6 +42,15 @@ pub enum Error {
     #[error("{0}")]
     Request(String),
 
+    /// Something that the request lacks.
+    #[error("{message}")]
+    Needed {
+        /// What it lacks.
+        what: Need,
+        /// Why it is needed, and for what.
+        message: String,
+    },
+
     /// A configuration that describes no fit.
     #[error("invalid configuration: {0}")]
     Config(String),
@@ -102,6 +111,17 @@ pub enum Error {
     },
 }
 
+/// What a request may lack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Need {
+    /// The column of a table that holds the labels.
+    LabelColumn,
+    /// The file with the labels of IDX images.
+    LabelFile,
+    /// The directory of a sentence encoder.
+    TextEncoder,
+}
+
 /// Errors by what the user can do about them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
@@ -130,9 +150,8 @@ impl Error {
             Self::Table(_) | Self::Content(_) => ErrorKind::Data,
             Self::Images(error) => of_images(error),
             Self::Encoder(flowgmm_encoder::Error::Stopped { .. }) => ErrorKind::Cancelled,
-            Self::Encoder(_) | Self::Request(_) | Self::Config(_) | Self::ForeignCheckpoint { .. } => {
-                ErrorKind::Request
-            }
+            Self::Encoder(_) | Self::Request(_) | Self::Needed { .. } | Self::Config(_) => ErrorKind::Request,
+            Self::ForeignCheckpoint { .. } => ErrorKind::Request,
             Self::Diverged { .. } => ErrorKind::Diverged,
             Self::Interrupted { .. } | Self::Cancelled { .. } => ErrorKind::Cancelled,
             Self::ModelFile { .. } => ErrorKind::ModelFile,

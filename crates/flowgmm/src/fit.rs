@@ -9,15 +9,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-use flowgmm_core::{Checkpoints, Resume, tensor::Place, train::History};
+use flowgmm_core::{Checkpoints, Resume, bits_per_dim, dequantised, tensor::Place, train::History};
+use semisup::Classifier as _;
 
 use crate::{
     Cost, Decision, Error, Fitter, Model, Preset, Result, Settings, Source,
+    fitter::evenly_spaced,
     observer::{Observer, Phase},
     recipe::Recipe,
     settings::Override,
     source::training::{Declared, Training},
 };
+
+/// Training images that bits per pixel value are measured on.
+const MEASURED: usize = 1000;
 
 /// What to fit, and how.
 #[derive(Clone, Debug)]
@@ -130,6 +135,21 @@ impl Fit {
     /// What happened while the model was trained.
     pub fn history(&self) -> &History {
         self.model.history()
+    }
+
+    /// Share of the labelled training rows that the model predicts right.
+    pub fn labelled_accuracy(&self) -> f64 {
+        let labelled = self.training.data.labelled_only();
+        let y: Vec<usize> = labelled.y().iter().flatten().copied().collect();
+        semisup::metrics::accuracy(&self.model.predict(labelled.x()), &y)
+    }
+
+    /// Bits per pixel value of training images (1000 of them, evenly spaced, if there are more); `None` of tables.
+    pub fn bits_per_dim(&self) -> Option<f64> {
+        let layout = self.model.rows().layout()?;
+        let x = evenly_spaced(self.training.data.x(), MEASURED);
+        let x = dequantised(x.view(), &mut semisup::rng(0));
+        Some(bits_per_dim(&self.model.score(x.view()).log_marginal, layout.pixels()))
     }
 
     /// What the user should know.

@@ -18,15 +18,16 @@ mod recipe;
 mod rows;
 mod sample;
 mod settings;
+mod sheet;
 mod source;
 mod teachers;
 
 pub use flowgmm_core::*;
 
 pub use card::{Card, Certificates, PixelRoundTrip, TrainingEnd, card};
-pub use config::{Calibration, Columns, Dequantise, FitConfig, MultiStart, Prepare};
+pub use config::{Calibration, Dequantise, FitConfig, MultiStart, Prepare, QuantileTransform};
 pub use cost::Cost;
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, Need, Result};
 pub use evaluate::{Calibrated, Evaluation, calibrate, evaluate};
 pub use fit::{Checkpoint, Fit, FitPlan, Request, fit};
 pub use fitter::{Fitter, FlowGmmLearner};
@@ -39,8 +40,26 @@ pub use recipe::{Decision, Preset, Recipe};
 pub use rows::{Rows, TextColumn, TextEncoder};
 pub use sample::{ByClass, SampleRequest, SampledChunks, Samples, sample};
 pub use settings::{Override, SettingOrigin, Settings};
+pub use sheet::contact_sheet;
 pub use source::{
     Chunk, ImageArray, Reading, RowNames, Source,
     training::{Declared, Origins, Training},
 };
-pub use teachers::{Guide, Teacher};
+pub use teachers::{Teacher, TeacherMethod};
+
+pub use semisup::{Classifier, Scores};
+
+pub use flowgmm_data as data;
+pub use flowgmm_datasets as datasets;
+pub use flowgmm_report as figures;
+pub use flowgmm_tables as tables;
+
+/// The first few of many names.
+fn names(names: &[String]) -> String {
+    const SHOWN: usize = 8;
+    let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}

@@ -1,4 +1,4 @@
-//! A semi-supervised problem in the flow's own space: preprocessed rows, visible labels, the graph's opinion.
+//! A semi-supervised problem in the flow's own space: preprocessed rows, visible labels, teacher predictions.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use semisup::{Preprocess, SemiSupervised};
 use crate::{
     Error, Result,
     config::{Dequantise, FitConfig},
-    teachers::Guides,
+    teachers::Teachers,
 };
 use flowgmm_core::{
     Dequantiser, FlowGmm, Prior,
@@ -29,26 +29,26 @@ pub struct Prepared {
     unlabelled: Vec<usize>,
     y: Vec<Option<usize>>,
     n_classes: usize,
-    guides: Guides,
-    /// The guides' opinion with all labels, `[n, K]`.
-    opinion: Option<Array2<f64>>,
+    teachers: Teachers,
+    /// What the teachers predict with all labels, `[n, K]`.
+    predictions: Option<Array2<f64>>,
 }
 
 impl Prepared {
     pub fn new(config: &FitConfig, data: &SemiSupervised) -> Result<Self> {
-        let shapes = config.columns.learn(data.x());
-        let shaped = semisup::shape(data.x(), &shapes);
-        let preprocess = config.prepare.learn(shaped.view())?.behind(shapes.clone());
+        let shapes = config.quantile_transform.learn(data.x());
+        let normal = semisup::shape(data.x(), &shapes);
+        let preprocess = config.prepare.learn(normal.view())?.behind(shapes.clone());
         let spread = match config.dequantise {
             Dequantise::Off => None,
             Dequantise::Uniform => Dequantiser::new(data.x(), data.steps(), &shapes, &preprocess),
         };
         let x = preprocess.apply(data.x());
-        let guides = if data.unlabelled().is_empty() { &[] } else { config.guides.as_slice() };
-        let guides = Guides::new(guides, data.n_classes(), x.view(), shaped.view())?;
-        let guides = match config.architecture.prior {
-            Prior::Estimated { .. } => guides.fair_to_classes(),
-            Prior::Uniform | Prior::Empirical | Prior::Given(_) => guides,
+        let teachers = if data.unlabelled().is_empty() { &[] } else { config.teachers.as_slice() };
+        let teachers = Teachers::new(teachers, data.n_classes(), x.view(), normal.view())?;
+        let teachers = match config.architecture.prior {
+            Prior::Estimated { .. } => teachers.balanced(),
+            Prior::Uniform | Prior::Empirical | Prior::Given(_) => teachers,
         };
         let mut problem = Self {
             preprocess,
@@ -58,10 +58,10 @@ impl Prepared {
             unlabelled: data.unlabelled(),
             y: data.y().to_vec(),
             n_classes: data.n_classes(),
-            guides,
-            opinion: None,
+            teachers,
+            predictions: None,
         };
-        problem.opinion = problem.guidance(None);
+        problem.predictions = problem.teacher_predictions(None);
         Ok(problem)
     }
 
@@ -78,15 +78,16 @@ impl Prepared {
         y
     }
 
-    /// The opinion of the guides on every row, `[n, K]`, with a fold hidden.
-    fn guidance(&self, held: Option<&Vec<usize>>) -> Option<Array2<f64>> {
-        self.guides.opinion(&self.visible(held))
+    /// What the teachers predict for every row, `[n, K]`, with a fold hidden.
+    fn teacher_predictions(&self, held: Option<&Vec<usize>>) -> Option<Array2<f64>> {
+        self.teachers.predict(&self.visible(held))
     }
 
-    /// Class weights of every row for placing means: labels, and the graph's opinion if there is one.
+    /// Class weights of every row for placing means: labels, and teacher predictions if there are some.
     pub fn weights(&self, held: Option<&Vec<usize>>) -> Array2<f64> {
-        let opinion = if held.is_some() { self.guidance(held) } else { self.opinion.clone() };
-        let mut q = opinion.unwrap_or_else(|| Array2::zeros((self.x.nrows(), self.n_classes)));
+        let predictions =
+            if held.is_some() { self.teacher_predictions(held) } else { self.predictions.clone() };
+        let mut q = predictions.unwrap_or_else(|| Array2::zeros((self.x.nrows(), self.n_classes)));
         for (mut row, y) in q.rows_mut().into_iter().zip(self.visible(held)) {
             if let Some(k) = y {
                 row.fill(0.0);
@@ -101,9 +102,10 @@ impl Prepared {
         let visible = self.visible(held);
         let labelled: Vec<usize> =
             self.labelled.iter().copied().filter(|&row| visible[row].is_some()).collect();
-        let opinion = if held.is_some() { self.guidance(held) } else { self.opinion.clone() };
-        let soft = opinion
-            .map(|opinion| opinion.select(Axis(0), &self.unlabelled).iter().map(|&v| v as f32).collect());
+        let predictions =
+            if held.is_some() { self.teacher_predictions(held) } else { self.predictions.clone() };
+        let soft =
+            predictions.map(|q| q.select(Axis(0), &self.unlabelled).iter().map(|&v| v as f32).collect());
         TrainingRows {
             y: labelled.iter().filter_map(|&row| visible[row]).collect(),
             labelled: self.pick(&labelled),

@@ -11,7 +11,13 @@ use serde_json::{Map, Value, json};
 use crate::{Error, FitConfig, Result};
 
 /// Settings that have another name than in earlier versions.
-const RENAMED_KEYS: [(&str, &str); 0] = [];
+const RENAMED_KEYS: [(&str, &str); 5] = [
+    ("columns", "quantile_transform"),
+    ("guides", "teachers"),
+    ("by", "method"),
+    ("sharpness", "temperature"),
+    ("imagined", "pseudo_count"),
+];
 
 /// Where a setting's value came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

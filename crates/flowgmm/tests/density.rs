@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use flowgmm::{FitConfig, Model, MultiStart, Prepare, fit};
+use flowgmm::{FitConfig, Model, MultiStart, Prepare};
 use ndarray::{Array2, array};
 use semisup::{Classifier, SemiSupervised, Toy, metrics};
 
@@ -124,4 +124,9 @@ fn calibration_lowers_the_loss_and_keeps_every_decision() {
     let after = semisup::Scores::from_log_probs(&model.score(test.x()).log_probs, test.y());
     assert!(model.temperature() > 0.0 && after.nll <= before.nll + 1e-12, "{} {}", before.nll, after.nll);
     assert_eq!(before.confusion, after.confusion);
+}
+
+/// A fit to numbers, without anybody watching.
+fn fit(config: &FitConfig, data: &SemiSupervised, seed: u64) -> flowgmm::Result<flowgmm::Model> {
+    flowgmm::Fitter::new(config, data, seed).run(&mut ())
 }

@@ -1,6 +1,6 @@
 //! Dropout and dequantisation: what training adds by chance, and scoring never sees.
 
-use flowgmm::{Dequantise, Engine, FitConfig, Fitter, Model, Prepare, fit};
+use flowgmm::{Dequantise, Engine, FitConfig, Fitter, Model, Prepare};
 use ndarray::{Array2, Axis};
 use rand::Rng as _;
 use semisup::{SemiSupervised, Toy};
@@ -70,7 +70,7 @@ fn spread_values_get_probabilities_and_unspread_ones_spikes() {
         let mut config = FitConfig::toy();
         config.prepare = Prepare::Standardise;
         config.dequantise = dequantise;
-        config.guides = Vec::new();
+        config.teachers = Vec::new();
         config.train.steps = 600;
         (config.train.noise, config.train.view_noise) = (0.0, 0.0);
         let model = fit(&config, &data, 1).unwrap();
@@ -93,4 +93,9 @@ fn steps_change_nothing_in_rows_without_them() {
     let x = data.x().select(Axis(0), &[0, 1, 2]);
     let [on, off] = [on, off].map(|config| log_p(&fit(&config, &data, 3).unwrap(), &x));
     assert_eq!(on, off);
+}
+
+/// A fit to numbers, without anybody watching.
+fn fit(config: &FitConfig, data: &SemiSupervised, seed: u64) -> flowgmm::Result<flowgmm::Model> {
+    flowgmm::Fitter::new(config, data, seed).run(&mut ())
 }

@@ -7,10 +7,10 @@ mod support;
 use std::time::Duration;
 
 use flowgmm::{
-    Bijection, Checkpoints, Engine, FitConfig, FitObserver, Fitter, Flow, FlowSpec, ImageFlow, LightStage,
-    Model, Resume,
+    Bijection, Checkpoints, Engine, FitConfig, Fitter, Flow, FlowSpec, ImageFlow, LightStage, Model,
+    Observer, Resume,
     bijection::{BijectionSpec, Form, ImageMask, ImageShape, Init, Mapped, Statistics},
-    bits_per_dim, dequantised, fit,
+    bits_per_dim, dequantised,
     tensor::{Place, to_vec},
     train::{Control, ImageViews},
 };
@@ -245,8 +245,8 @@ fn the_papers_model_trains_and_predicts_from_stored_statistics() {
 /// Stops after a number of steps.
 struct Stop(usize);
 
-impl FitObserver for Stop {
-    fn step(&mut self, step: usize) -> Control {
+impl Observer for Stop {
+    fn progress(&mut self, step: usize) -> Control {
         if step == self.0 { Control::Stop } else { Control::Continue }
     }
 }
@@ -277,4 +277,9 @@ fn rows_that_are_no_images_are_refused() {
         data.columns().to_vec(),
     );
     assert!(FitConfig::paper_image(&dark.unwrap(), SHAPE).unwrap_err().to_string().contains("-1"));
+}
+
+/// A fit to numbers, without anybody watching.
+fn fit(config: &FitConfig, data: &SemiSupervised, seed: u64) -> flowgmm::Result<flowgmm::Model> {
+    flowgmm::Fitter::new(config, data, seed).run(&mut ())
 }

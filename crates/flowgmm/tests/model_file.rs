@@ -10,7 +10,6 @@ use std::{collections::BTreeMap, fs, path::Path, sync::OnceLock, time::Instant};
 use flowgmm::{
     CouplingKind, Covariance, Error, FitConfig, Model, MultiStart, Prepare,
     bijection::Form,
-    fit,
     tensor::{Place, to_vec},
 };
 use semisup::{Classifier, SemiSupervised, Toy};
@@ -387,4 +386,9 @@ fn other_files_are_refused() {
             bytes
         }),
     );
+}
+
+/// A fit to numbers, without anybody watching.
+fn fit(config: &FitConfig, data: &SemiSupervised, seed: u64) -> flowgmm::Result<flowgmm::Model> {
+    flowgmm::Fitter::new(config, data, seed).run(&mut ())
 }

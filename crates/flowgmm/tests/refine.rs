@@ -3,7 +3,6 @@
 use flowgmm::{
     FitConfig, Model,
     analysis::boundary,
-    fit,
     objective::{Agreement, Consistency},
     train::Refine,
 };
@@ -28,7 +27,7 @@ fn clouds() -> (SemiSupervised, Vec<usize>) {
 
 fn config(refine: Option<Refine>) -> FitConfig {
     let mut config = FitConfig::toy();
-    config.guides.clear();
+    config.teachers.clear();
     config.train.steps = 600;
     config.train.objective.soft_targets = None;
     config.train.objective.unlabelled = 0.05;
@@ -76,4 +75,9 @@ fn only_what_is_consistent_is_refined() {
     (plain.train.objective.consistency, refined.train.objective.consistency) = (consistency, consistency);
     assert_eq!(z(&plain, &labelled), z(&refined, &labelled));
     assert_ne!(z(&plain, &problem.train), z(&refined, &problem.train), "else this tests nothing");
+}
+
+/// A fit to numbers, without anybody watching.
+fn fit(config: &FitConfig, data: &SemiSupervised, seed: u64) -> flowgmm::Result<flowgmm::Model> {
+    flowgmm::Fitter::new(config, data, seed).run(&mut ())
 }

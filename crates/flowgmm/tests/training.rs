@@ -12,10 +12,9 @@ use std::{
 };
 
 use flowgmm::{
-    Checkpoints, Em, Error, FitConfig, FitObserver, Fitter, Flow, FlowGmm, FlowSpec, Mixture, MixtureSpec,
-    MixtureStep, MixtureValues, Model, MultiStart, Prior, Resume, Stage, Trainable,
+    Checkpoints, Em, Error, FitConfig, Fitter, Flow, FlowGmm, FlowSpec, Mixture, MixtureSpec, MixtureStep,
+    MixtureValues, Model, MultiStart, Observer, Phase, Prior, Resume, Trainable,
     bijection::{Form, Init},
-    fit,
     objective::{Agreement, Consistency, Scale, SoftTargets},
     tensor::{Place, to_vec},
     train::{
@@ -118,8 +117,8 @@ struct StopAfter {
     left: usize,
 }
 
-impl FitObserver for StopAfter {
-    fn step(&mut self, _step: usize) -> Control {
+impl Observer for StopAfter {
+    fn progress(&mut self, _step: usize) -> Control {
         self.left = self.left.saturating_sub(1);
         if self.left == 0 { Control::Stop } else { Control::Continue }
     }
@@ -174,8 +173,8 @@ struct CopyAt<'a> {
     left: usize,
 }
 
-impl FitObserver for CopyAt<'_> {
-    fn step(&mut self, _step: usize) -> Control {
+impl Observer for CopyAt<'_> {
+    fn progress(&mut self, _step: usize) -> Control {
         self.left = self.left.wrapping_sub(1);
         if self.left == 0 {
             let file = checkpoint_file(self.from);
@@ -412,7 +411,7 @@ fn the_trainer_itself_survives_wild_rows() {
                             assert!(all_finite(&trainer.state.model), "{what}: weights");
                             assert!(all_finite(&trainer.state.averaged()), "{what}: average");
                         }
-                        Err(Error::Diverged { step, .. }) => {
+                        Err(flowgmm_core::Error::Diverged { step, .. }) => {
                             assert!(step < steps && wild_row.is_some() || name == "diverging", "{what}");
                         }
                         Err(other) => panic!("{what}: {other}"),
@@ -533,18 +532,18 @@ fn a_problem_without_unlabelled_rows_trains() {
 fn observers_see_every_stage_and_step() {
     #[derive(Default)]
     struct Log {
-        stages: Vec<(Stage, usize)>,
+        phases: Vec<(Phase, Option<usize>)>,
         steps: usize,
         epochs: Vec<EpochRecord>,
     }
-    impl FitObserver for Log {
-        fn stage(&mut self, stage: &Stage, steps: usize) {
-            self.stages.push((stage.clone(), steps));
+    impl Observer for Log {
+        fn phase(&mut self, phase: &Phase, steps: Option<usize>) {
+            self.phases.push((phase.clone(), steps));
         }
         fn epoch(&mut self, record: &EpochRecord) {
             self.epochs.push(record.clone());
         }
-        fn step(&mut self, _: usize) -> Control {
+        fn progress(&mut self, _: usize) -> Control {
             self.steps += 1;
             Control::Continue
         }
@@ -553,9 +552,14 @@ fn observers_see_every_stage_and_step() {
     config.multi_start.starts = 2;
     let (data, mut log) = (data(), Log::default());
     let model = Fitter::new(&config, &data, 5).run(&mut log).unwrap();
-    let start = |start, fold| (Stage::Start { start, starts: 2, fold }, 10);
-    assert_eq!(log.stages, [start(1, 1), start(1, 2), start(2, 1), start(2, 2), (Stage::Main, 40)]);
+    let start = |start, fold| (Phase::Start { start, starts: 2, fold }, Some(10));
+    assert_eq!(log.phases, [start(1, 1), start(1, 2), start(2, 1), start(2, 2), (Phase::Training, Some(40))]);
     assert_eq!(log.steps, 4 * 10 + 40);
     assert!(log.epochs.ends_with(&model.history().epochs), "the kept history is the main run's");
     assert!(!model.history().epochs.is_empty());
+}
+
+/// A fit to numbers, without anybody watching.
+fn fit(config: &FitConfig, data: &SemiSupervised, seed: u64) -> flowgmm::Result<flowgmm::Model> {
+    flowgmm::Fitter::new(config, data, seed).run(&mut ())
 }

@@ -15,8 +15,8 @@ mod support;
 use std::time::{Duration, Instant};
 
 use flowgmm::{
-    Checkpoints, CouplingKind, DeviceName, Em, Engine, Error, FitConfig, FitObserver, Fitter, Flow, FlowSpec,
-    MixtureStep, Model, MultiStart, Resume, Trainable,
+    Checkpoints, CouplingKind, DeviceName, Em, Engine, Error, FitConfig, Fitter, Flow, FlowSpec, MixtureStep,
+    Model, MultiStart, Observer, Resume, Trainable,
     bijection::{Bijection, BijectionSpec, Init, Mapped},
     objective::{Agreement, Consistency},
     tensor::{Place, to_vec},
@@ -181,8 +181,8 @@ fn everything(spec: &BijectionSpec, x: &Array2<f64>, place: &Place) -> Vec<(&'st
 
 struct StopAt(usize);
 
-impl FitObserver for StopAt {
-    fn step(&mut self, step: usize) -> Control {
+impl Observer for StopAt {
+    fn progress(&mut self, step: usize) -> Control {
         if step == self.0 { Control::Stop } else { Control::Continue }
     }
 }

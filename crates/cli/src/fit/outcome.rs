@@ -1,111 +1,192 @@
 //! What a fit is summed up as, for people and for programs.
 
-use std::path::PathBuf;
+use std::path::Path;
 
-use semisup::{Classifier, Scores, metrics};
+use flowgmm::{DeviceName, Engine, Evaluation, Fit, FitPlan, Report, Training};
 use serde_json::{Value, json};
 
-use super::{device, engine};
-use crate::{
-    columns,
-    fit_report::{Answers, Subject},
-    inspect, text,
-};
+use crate::{columns, text};
+
+/// Operations in a second that a few cores do, to put a cost in words.
+const CPU_SPEED: f64 = 1e11;
 
 /// What a fit is summed up from.
 pub struct Outcome<'a> {
-    /// What was fitted to what.
-    pub subject: &'a Subject<'a>,
+    /// What came of it.
+    pub fit: &'a Fit,
+    /// Where the model is.
+    pub path: &'a Path,
+    /// Threads that were used.
+    pub threads: usize,
     /// Scores on the rows of `--test`.
-    pub test: Option<Scores>,
-    /// The page that was written, and its answers.
-    pub report: Option<(&'a PathBuf, Answers)>,
+    pub evaluation: Option<Evaluation>,
+    /// The page that was written, and its findings.
+    pub report: Option<(&'a Path, Report)>,
 }
 
 impl Outcome<'_> {
-    fn labelled_accuracy(&self) -> f64 {
-        let labelled = self.subject.data.labelled_only();
-        let y: Vec<usize> = labelled.y().iter().flatten().copied().collect();
-        metrics::accuracy(&self.subject.model.predict(labelled.x()), &y)
-    }
-
     fn per_class(&self) -> impl Iterator<Item = (&String, usize)> {
-        self.subject.data.classes().iter().zip(self.subject.data.class_counts())
+        let data = &self.fit.training.data;
+        data.classes().iter().zip(data.class_counts())
     }
 
     /// For programs.
     pub fn to_json(&self) -> Value {
-        let last = self.subject.model.history().epochs.last();
-        let provenance = self.subject.model.provenance();
+        let Fit { model, training, settings, cost, seconds } = self.fit;
+        let (provenance, last) = (model.provenance(), model.history().epochs.last());
+        let layout = model.rows().layout();
         let mut object = json!({
-            "model": self.subject.model_path.display().to_string(),
-            "rows": self.subject.data.n(),
+            "model": self.path.display().to_string(),
             "labelled": provenance.n_labelled,
             "unlabelled": provenance.n_unlabelled,
             "labelled_per_class": self.per_class().map(|(class, n)| (class.clone(), json!(n)))
                 .collect::<serde_json::Map<_, _>>(),
-            "columns": self.subject.data.columns(),
-            "parameters": inspect::parameters(self.subject.model),
-            "decisions": self.subject.model.decisions(),
-            "config": self.subject.settings.config,
-            "seed": self.subject.settings.seed,
-            "threads": self.subject.settings.threads,
-            "device": self.subject.settings.device,
-            "hardware": self.subject.model.gmm().place().describe(),
-            "engine": engine(self.subject.settings),
+            "parameters": model.n_parameters(),
+            "decisions": model.decisions(),
+            "config": settings.config,
+            "seed": settings.seed,
+            "threads": self.threads,
+            "device": settings.device,
+            "hardware": model.gmm().place().describe(),
+            "engine": settings.engine_used(),
+            "estimated_memory": cost.memory,
+            "estimated_flop": cost.flop,
             "steps": last.map(|record| record.step),
             "loss": last.map(|record| record.loss),
             "terms": last.map(|record| &record.terms),
-            "test": self.test,
-            "labelled_accuracy": self.labelled_accuracy(),
+            "test": self.evaluation.as_ref().map(|found| &found.scores),
+            "labelled_accuracy": self.fit.labelled_accuracy(),
             "rollbacks": provenance.rollbacks,
             "certificate": provenance.certificate,
-            "seconds": self.subject.seconds.as_secs_f64(),
+            "warnings": training.warnings,
+            "seconds": seconds.as_secs_f64(),
         });
-        if let Some((path, answers)) = &self.report {
+        object[model.rows().noun()] = json!(training.data.n());
+        match layout {
+            None => object["columns"] = json!(training.data.columns()),
+            Some(layout) => {
+                object["layout"] = json!(layout);
+                object["bits_per_dim"] = json!(self.fit.bits_per_dim());
+                object["test_bits_per_dim"] = json!(self.evaluation.as_ref().and_then(|found| found.bits_per_dim));
+            }
+        }
+        if let Some((path, report)) = &self.report {
             object["report"] = json!(path.display().to_string());
-            answers.add_to(&mut object);
+            report.add_to(&mut object);
         }
         object
     }
 
     /// For people.
     pub fn to_text(&self) -> String {
-        let provenance = self.subject.model.provenance();
+        let Fit { model, training, settings, seconds, .. } = self.fit;
+        let provenance = model.provenance();
         let (labelled, unlabelled) = (provenance.n_labelled, provenance.n_unlabelled);
         let counts: Vec<String> = self.per_class().map(|(class, n)| format!("{class}: {n}")).collect();
         let mut facts = vec![
-            ("rows", format!("{} ({labelled} labelled, {unlabelled} unlabelled)", self.subject.data.n())),
+            (model.rows().noun(), format!("{} ({labelled} labelled, {unlabelled} unlabelled)", training.data.n())),
             ("labels", text::list(&counts)),
-            ("columns", columns::kinds(self.subject.schema)),
-            ("dimensions", self.subject.data.dim().to_string()),
-            ("settings", self.subject.settings.origin()),
-            ("seed", self.subject.settings.seed.to_string()),
-            ("device", device(self.subject.settings, self.subject.model)),
-            ("parameters", inspect::parameters(self.subject.model).to_string()),
+            match &training.schema {
+                Some(schema) => ("columns", columns::kinds(schema)),
+                None => ("size", model.rows().describe()),
+            },
+            ("dimensions", training.data.dim().to_string()),
+            ("settings", settings.describe()),
+            ("seed", settings.seed.to_string()),
+            ("device", self.device()),
+            ("parameters", model.n_parameters().to_string()),
         ];
-        if let Some(last) = self.subject.model.history().epochs.last() {
+        if let Some(last) = model.history().epochs.last() {
             let terms: Vec<String> =
                 last.terms.iter().map(|(name, value)| format!("{name} {value:.4}")).collect();
             facts.push(("final loss", format!("{:.4} ({})", last.loss, terms.join(", "))));
         }
-        let decisions = self.subject.model.decisions();
-        facts.extend(decisions.iter().map(|d| (d.what.as_str(), format!("{} ({})", d.choice, d.why))));
-        facts.push(("temperature", format!("{:.3}", self.subject.model.temperature())));
-        facts.push(("class shares", text::shares(self.subject.model)));
-        facts.push(("labelled accuracy", text::percent(self.labelled_accuracy())));
+        let reasons = model.decisions().iter().map(|d| (d.what.as_str(), format!("{} ({})", d.choice, d.why)));
+        facts.extend(reasons);
+        facts.push(("temperature", format!("{:.3}", model.temperature())));
+        facts.push(("class shares", text::shares(model)));
+        facts.push(("labelled accuracy", text::percent(self.fit.labelled_accuracy())));
+        let bits = |bits: f64| format!("{bits:.3} bits per pixel value");
+        facts.extend(self.fit.bits_per_dim().map(|found| ("training images", bits(found))));
         if let Some(certificate) = &provenance.certificate {
             facts.push(("round trip", text::certificate(certificate)));
         }
-        if let Some(test) = &self.test {
-            facts.push(("test", text::tested(test)));
+        if let Some(found) = &self.evaluation {
+            let bits = found.bits_per_dim.map(|found| format!("; {}", bits(found))).unwrap_or_default();
+            facts.push(("test", text::tested(&found.scores) + &bits));
         }
-        facts.push(("time", format!("{:.1} s", self.subject.seconds.as_secs_f64())));
-        facts.push(("model", self.subject.model_path.display().to_string()));
-        if let Some((path, answers)) = &self.report {
-            facts.extend(answers.facts());
+        facts.push(("time", format!("{:.1} s", seconds.as_secs_f64())));
+        facts.push(("model", self.path.display().to_string()));
+        if let Some((path, report)) = &self.report {
+            facts.extend(report.facts());
             facts.push(("report", path.display().to_string()));
         }
         text::facts(&facts)
+    }
+
+    /// Where the model was fitted, in words.
+    fn device(&self) -> String {
+        let (settings, model) = (&self.fit.settings, &self.fit.model);
+        let ran = settings.engine_used();
+        let engine = json!(ran);
+        let engine = engine.as_str().unwrap_or_default();
+        match settings.device {
+            DeviceName::Cpu if ran == Engine::Composed => format!("cpu, {engine} engine"),
+            DeviceName::Cpu => format!("cpu, {engine} engine ({})", flowgmm::instruction_set()),
+            name => format!("{name} ({}), {engine} engine", model.gmm().place().describe()),
+        }
+    }
+}
+
+/// What a fit to images is about to take.
+pub fn announced(plan: &FitPlan, training: &Training) -> String {
+    let (cost, steps) = (&plan.cost, plan.settings.config.train.steps);
+    format!(
+        "{} images, {} of them labelled, {}\nabout {} of memory; {steps} steps of {} images and {} each, {} in all ({} at {})",
+        training.data.n(),
+        training.data.labelled().len(),
+        training.rows.describe(),
+        bytes(cost.memory),
+        cost.rows_per_step,
+        operations(cost.flop_per_step),
+        operations(cost.flop),
+        duration(cost.flop / CPU_SPEED),
+        operations(CPU_SPEED) + "/s"
+    )
+}
+
+fn scaled(value: f64, units: &[&str], step: f64) -> String {
+    let power = (0..units.len() - 1).take_while(|&p| value >= step.powi(p as i32 + 1)).count();
+    let value = value / step.powi(power as i32);
+    let digits = if value < 10.0 { 1 } else { 0 };
+    format!("{value:.digits$} {}", units[power])
+}
+
+fn bytes(n: f64) -> String {
+    scaled(n, &["B", "KiB", "MiB", "GiB", "TiB"], 1024.0)
+}
+
+fn operations(n: f64) -> String {
+    scaled(n, &["FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP"], 1000.0)
+}
+
+fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 120.0 => format!("{s:.0} s"),
+        s if s < 7200.0 => format!("{:.0} minutes", s / 60.0),
+        s if s < 172_800.0 => format!("{:.0} hours", s / 3600.0),
+        s => format!("{:.0} days", s / 86_400.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costs_are_put_in_words() {
+        assert_eq!((bytes(500.0).as_str(), bytes(3.3e9).as_str()), ("500 B", "3.1 GiB"));
+        assert_eq!((operations(2.5e12).as_str(), operations(1e19).as_str()), ("2.5 TFLOP", "10 EFLOP"));
+        assert_eq!([30.0, 600.0, 9000.0, 1e6].map(duration), ["30 s", "10 minutes", "2 hours", "12 days"]);
     }
 }

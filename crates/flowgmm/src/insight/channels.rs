@@ -151,7 +151,7 @@ mod tests {
     use semisup::Toy;
 
     use super::*;
-    use crate::{FitConfig, analysis, fit};
+    use crate::{FitConfig, Fitter, analysis};
 
     /// On a table every number is a channel: the same as the golden functions of `analysis`.
     #[test]
@@ -159,7 +159,7 @@ mod tests {
         let data = Toy::Moons.problem(1).train;
         let mut config = FitConfig::toy();
         config.train.steps = 5;
-        let model = fit(&config, &data, 0).unwrap();
+        let model = Fitter::new(&config, &data, 0).run(&mut ()).unwrap();
         let found = ChannelStatistics::collect(&model, data.x());
         let x = model.preprocess().apply(data.x());
         for layer in [1, 3] {

@@ -170,7 +170,7 @@ mod tests {
     use semisup::{Toy, metrics::Detection};
 
     use super::*;
-    use crate::{FitConfig, fit};
+    use crate::{FitConfig, Fitter};
 
     /// Moons against points far away, and against points between and around them.
     #[test]
@@ -178,7 +178,7 @@ mod tests {
         let problem = Toy::Moons.problem(3);
         let mut config = FitConfig::toy();
         config.train.steps = 400;
-        let model = fit(&config, &problem.train, 0).unwrap();
+        let model = Fitter::new(&config, &problem.train, 0).run(&mut ()).unwrap();
         let domain = Domain::learn(&model, problem.train.x());
         let ours = domain.scores(&model, problem.test.x());
         let far = domain.scores(&model, (&problem.test.x() * 3.0 + 4.0).view());

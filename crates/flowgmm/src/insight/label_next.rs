@@ -96,7 +96,7 @@ mod tests {
     use semisup::Toy;
 
     use super::*;
-    use crate::{FitConfig, fit};
+    use crate::{FitConfig, Fitter};
 
     #[test]
     fn dense_places_rank_first() {
@@ -120,7 +120,7 @@ mod tests {
         let problem = Toy::Moons.problem(5);
         let mut config = FitConfig::toy();
         config.train.steps = 150;
-        let model = fit(&config, &problem.train, 0).unwrap();
+        let model = Fitter::new(&config, &problem.train, 0).run(&mut ()).unwrap();
         let labelled = problem.train.labelled_only();
         let found = label_next(&model, problem.train.x(), Some(labelled.x()), 12);
         let rows: BTreeSet<usize> = found.iter().map(|s| s.row).collect();

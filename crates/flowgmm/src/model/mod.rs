@@ -251,7 +251,7 @@ impl Model {
     /// The number of a class.
     pub fn class(&self, name: &str) -> Result<usize> {
         self.classes.iter().position(|class| class == name).ok_or_else(|| {
-            let known = flowgmm_data::wording::list(&self.classes);
+            let known = crate::names(&self.classes);
             Error::Request(format!("the model has no class '{name}'. It knows {known}"))
         })
     }

@@ -1,37 +1,37 @@
 //! The automatic recipe: settings chosen from the data, with reasons.
 //!
-//! Training a flow for every candidate would take too long and, with few labels, would choose by luck. So cheap
-//! teachers speak for it: label spreading in each candidate space, for how well that space keeps classes together, and
-//! self-training of a logistic regression, for what straight lines can do. Each is cross-validated on the labelled
-//! rows, never on others. The best space, by the probability of held-out labels, becomes the flow's, unless the usual one
-//! for so many columns is about as good; all teachers that deserve it guide the start, sharpened and weighed by what
-//! they said of held-out labels.
+//! Training a flow for every candidate would take too long and, with few labels, would choose by luck. So quick teachers
+//! stand in for it: label spreading in each candidate space, for how well that space keeps classes together, and
+//! self-training of a logistic regression, for what a linear classifier can do. Each is cross-validated on the labelled
+//! rows, never on others. The best space, by the probability of held-out labels, becomes the flow's, unless the default
+//! for so many columns is about as good; the teachers whose predictions of held-out labels are good enough guide the
+//! start, at the temperatures and weights learnt there.
 
 use ndarray::ArrayView2;
 use semisup::SemiSupervised;
 use serde::{Deserialize, Serialize};
 
-use super::heard::{Heard, Sample, Together, weighed};
+use super::held_out::{HeldOut, Sample, Together, weighted};
 use crate::{
     Result,
-    config::{Calibration, Columns, FitConfig, Prepare},
-    teachers::{Guide, Teacher},
+    config::{Calibration, FitConfig, Prepare, QuantileTransform},
+    teachers::{Teacher, TeacherMethod},
 };
 use flowgmm_core::Prior;
 
-/// Neighbours and reach of label spreading.
+/// Neighbours and alpha of label spreading.
 const NEIGHBOURS: usize = 7;
 const ALPHA: f64 = 0.99;
 /// Columns from which their relative scales may be taken to mean something. With fewer, nothing that is chosen depends
 /// on the units they are in.
 const ONE_UNIT: usize = 25;
-/// Self-training of a logistic regression; and with its weights held down, for more columns than labels.
-const LINES: Teacher = Teacher::SelfTraining { c: 1.0, threshold: 0.75 };
-const SHORT_LINES: Teacher = Teacher::SelfTraining { c: 0.1, threshold: 0.75 };
-/// The regression on the labels alone: it cannot be misled by its own predictions.
-const PLAIN_LINES: Teacher = Teacher::SelfTraining { c: 1.0, threshold: 2.0 };
-/// Shares of K classes are judged by confusions of K x K, learnt from the labels: times that many imagined rows.
-const IMAGINED: f64 = 2.0;
+/// Self-training of a logistic regression; and with a stronger penalty, for more columns than labels.
+const SELF_TRAINING: TeacherMethod = TeacherMethod::SelfTraining { c: 1.0, threshold: 0.75 };
+const PENALISED: TeacherMethod = TeacherMethod::SelfTraining { c: 0.1, threshold: 0.75 };
+/// The regression on the labels alone: it cannot be misled by its own pseudo-labels.
+const LOGISTIC_REGRESSION: TeacherMethod = TeacherMethod::SelfTraining { c: 1.0, threshold: 2.0 };
+/// Shares of K classes rest on K x K confusions learnt from the labels: the pseudo-count is this times K^2 / n_l.
+const PSEUDO_COUNT: f64 = 2.0;
 
 /// A setting that was chosen, and why.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,36 +58,36 @@ impl Recipe {
     pub fn choose(data: &SemiSupervised, seed: u64) -> Result<Self> {
         let mut recipe = Self { config: FitConfig::table(data), decisions: Vec::new() };
         recipe.choose_columns(data);
-        let sample = Sample::new(data, recipe.config.columns, somewhat_uneven(data), seed);
-        let spaces = spaces(sample.shaped.view());
+        let sample = Sample::new(data, recipe.config.quantile_transform, somewhat_uneven(data), seed);
+        let spaces = spaces(sample.normal.view());
         recipe.config.prepare = spaces[0];
-        let spreading = |space: &Prepare| Teacher::LabelSpreading {
+        let spreading = |space: &Prepare| TeacherMethod::LabelSpreading {
             space: Some(*space),
             neighbours: NEIGHBOURS,
             alpha: ALPHA,
         };
-        let heard: Result<Option<Vec<Heard>>> =
-            spaces.iter().map(|space| sample.hear(spreading(space))).collect();
-        let lines: &[Teacher] = if data.dim() > data.labelled().len() {
-            &[LINES, SHORT_LINES, PLAIN_LINES]
+        let by_space: Result<Option<Vec<HeldOut>>> =
+            spaces.iter().map(|space| sample.cross_validate(spreading(space))).collect();
+        let linear: &[TeacherMethod] = if data.dim() > data.labelled().len() {
+            &[SELF_TRAINING, PENALISED, LOGISTIC_REGRESSION]
         } else {
-            &[LINES, PLAIN_LINES]
+            &[SELF_TRAINING, LOGISTIC_REGRESSION]
         };
-        let lines: Result<Option<Vec<Heard>>> = lines.iter().map(|&lines| sample.hear(lines)).collect();
-        match (heard?, lines?) {
-            (Some(heard), Some(lines)) => {
-                let space = recipe.choose_space(&spaces, heard);
-                let mut heard = vec![space];
-                // Label spreading that makes no mistake needs no help, and lines would bend what it found.
-                if heard[0].accuracy() < 1.0 {
-                    heard.push(likeliest(lines));
+        let linear: Result<Option<Vec<HeldOut>>> =
+            linear.iter().map(|&method| sample.cross_validate(method)).collect();
+        match (by_space?, linear?) {
+            (Some(by_space), Some(linear)) => {
+                let mut candidates = vec![recipe.choose_space(&spaces, by_space)];
+                // Label spreading is already perfect on the held-out labels; a linear teacher could only hurt.
+                if candidates[0].accuracy() < 1.0 {
+                    candidates.push(likeliest(linear));
                 }
-                let together = recipe.choose_guides(heard);
+                let together = recipe.choose_teachers(candidates);
                 if !data.unlabelled().is_empty() {
                     recipe.choose_confidence(&together);
                 }
             }
-            _ => recipe.take_the_usual(&[spreading(&spaces[0]), LINES]),
+            _ => recipe.take_defaults(&[spreading(&spaces[0]), SELF_TRAINING]),
         }
         recipe.choose_prior(data);
         recipe.choose_size(data);
@@ -100,8 +100,8 @@ impl Recipe {
 
     /// Long-tailed and zero-inflated columns become normal.
     fn choose_columns(&mut self, data: &SemiSupervised) {
-        self.config.columns = Columns::Skewed;
-        let n = Columns::Skewed.learn(data.x()).iter().flatten().count();
+        self.config.quantile_transform = QuantileTransform::Skewed;
+        let n = QuantileTransform::Skewed.learn(data.x()).iter().flatten().count();
         let choice = match n {
             0 => "columns as they are".to_string(),
             n => format!("{n} of {} columns made normal", data.dim()),
@@ -109,52 +109,50 @@ impl Recipe {
         self.note("columns", choice, "a column with a long tail, or one value in many rows, is made normal");
     }
 
-    /// The space in which label spreading does best, if it does so by more than chance; and what it said there.
-    fn choose_space(&mut self, spaces: &[Prepare], mut heard: Vec<Heard>) -> Heard {
+    /// The space in which label spreading does best, if it does so by more than chance; and its predictions there.
+    fn choose_space(&mut self, spaces: &[Prepare], mut held_out: Vec<HeldOut>) -> HeldOut {
         let mut best = 0;
         for other in 1..spaces.len() {
-            if heard[other].beats(&heard[best], 1.0) {
+            if held_out[other].beats(&held_out[best], 1.0) {
                 best = other;
             }
         }
         self.config.prepare = spaces[best];
-        let scores = spaces.iter().zip(&heard);
+        let scores = spaces.iter().zip(&held_out);
         let scores =
-            scores.map(|(space, heard)| format!("{} {:.0}%", describe(space), 100.0 * heard.accuracy()));
+            scores.map(|(space, found)| format!("{} {:.0}%", describe(space), 100.0 * found.accuracy()));
         let why = format!("label spreading on held-out labels: {}", scores.collect::<Vec<_>>().join(", "));
         self.note("space", describe(&spaces[best]), why);
-        heard.swap_remove(best)
+        held_out.swap_remove(best)
     }
 
-    /// Who guides the start, and what each counts; and what they are right about together.
-    fn choose_guides(&mut self, heard: Vec<Heard>) -> Together {
-        let guides = weighed(&heard);
-        let choice = guides.iter().map(|guide| {
-            format!(
-                "{} {:.0}%",
-                teacher(&guide.by),
-                100.0 * guide.weight / guides.iter().map(|g| g.weight).sum::<f64>()
-            )
+    /// Which teachers guide the start, and how much each counts; and how often they are right together.
+    fn choose_teachers(&mut self, candidates: Vec<HeldOut>) -> Together {
+        let teachers = weighted(&candidates);
+        let total = teachers.iter().map(|teacher| teacher.weight).sum::<f64>();
+        let shares = teachers.iter().map(|teacher| {
+            format!("{} {:.0}%", describe_method(&teacher.method), 100.0 * teacher.weight / total)
         });
-        let choice: Vec<String> = choice.collect();
-        let scores =
-            heard.iter().map(|heard| format!("{} {:.0}%", teacher(&heard.by), 100.0 * heard.accuracy()));
-        let together = Together::new(&heard, &guides);
+        let choice = shares.collect::<Vec<String>>().join(", ");
+        let scores = candidates
+            .iter()
+            .map(|found| format!("{} {:.0}%", describe_method(&found.method), 100.0 * found.accuracy()));
+        let together = Together::new(&candidates, &teachers);
         let why = format!(
             "right on held-out labels: {}; together {:.0}%",
             scores.collect::<Vec<_>>().join(", "),
             100.0 * together.held_out
         );
-        self.config.guides = guides;
-        self.note("guides", choice.join(", "), why);
+        self.config.teachers = teachers;
+        self.note("teachers", choice, why);
         together
     }
 
-    /// How sure the model may be of its predictions.
+    /// How confident the model may be of its predictions.
     fn choose_confidence(&mut self, together: &Together) {
         self.config.calibration = Some(Calibration::Expected { accuracy: together.expected });
         let choice = format!("{:.0}% on average over unlabelled rows", 100.0 * together.expected);
-        self.note("confidence", choice, "the share of them the model may be expected to be right about");
+        self.note("confidence", choice, "the expected accuracy on them");
     }
 
     /// How common classes are: as among the labels, if these are clearly uneven; else what the rows say.
@@ -167,25 +165,26 @@ impl Recipe {
             self.config.architecture.prior = Prior::Given(shares);
             self.note("class shares", "as among the labels", "labels are clearly uneven over classes");
         } else if !data.unlabelled().is_empty() {
-            let imagined = IMAGINED * k * k / n;
-            self.config.architecture.prior = Prior::Estimated { imagined };
+            let pseudo_count = PSEUDO_COUNT * k * k / n;
+            self.config.architecture.prior = Prior::Estimated { imagined: pseudo_count };
             self.note(
                 "class shares",
                 "as makes unlabelled rows most likely",
                 format!(
-                    "labels are even, rows may not be; held to even shares with a weight of {imagined:.2}"
+                    "labels are even, rows may not be; a Dirichlet prior with a pseudo-count of {pseudo_count:.2} for each row \
+                     favours even shares"
                 ),
             );
         }
     }
 
-    /// Without a label to hold out.
-    fn take_the_usual(&mut self, teachers: &[Teacher]) {
-        let why = "a class has one label only: nothing to compare by";
-        self.config.guides = teachers.iter().map(|&by| Guide::plain(by)).collect();
+    /// The defaults, where no label can be held out.
+    fn take_defaults(&mut self, methods: &[TeacherMethod]) {
+        let why = "a class has one label only, so that nothing can be cross-validated";
+        self.config.teachers = methods.iter().map(|&method| Teacher::plain(method)).collect();
         self.note("space", describe(&self.config.prepare), why);
-        let names: Vec<String> = teachers.iter().map(teacher).collect();
-        self.note("guides", names.join(", "), why);
+        let names: Vec<String> = methods.iter().map(describe_method).collect();
+        self.note("teachers", names.join(", "), why);
     }
 
     /// Width and steps by the size of the problem.
@@ -226,12 +225,12 @@ fn clearly_uneven(data: &SemiSupervised) -> bool {
 }
 
 /// The one that gives held-out labels most probability.
-fn likeliest(heard: Vec<Heard>) -> Heard {
-    let better = |best: Heard, other: Heard| if other.beats(&best, 0.0) { other } else { best };
-    heard.into_iter().reduce(better).expect("at least one")
+fn likeliest(held_out: Vec<HeldOut>) -> HeldOut {
+    let better = |best: HeldOut, other: HeldOut| if other.beats(&best, 0.0) { other } else { best };
+    held_out.into_iter().reduce(better).expect("at least one")
 }
 
-/// Candidate spaces, the usual one for so many columns first. Of few columns each tells something of its own, and
+/// Candidate spaces, the default for so many columns first. Of few columns each tells something of its own, and
 /// whitening gives all a say; of many, the last principal directions are mostly noise, and if they look to be in one
 /// unit, their scales tell what matters.
 fn spaces(x: ArrayView2<f64>) -> Vec<Prepare> {
@@ -248,14 +247,14 @@ fn spaces(x: ArrayView2<f64>) -> Vec<Prepare> {
     spaces
 }
 
-fn teacher(by: &Teacher) -> String {
-    match by {
-        Teacher::LabelSpreading { space: Some(space), .. } => {
+fn describe_method(method: &TeacherMethod) -> String {
+    match method {
+        TeacherMethod::LabelSpreading { space: Some(space), .. } => {
             format!("label spreading in {}", describe(space))
         }
-        Teacher::LabelSpreading { space: None, .. } => "label spreading".into(),
-        Teacher::SelfTraining { threshold, .. } if *threshold > 1.0 => "logistic regression".into(),
-        Teacher::SelfTraining { .. } => "self-training".into(),
+        TeacherMethod::LabelSpreading { space: None, .. } => "label spreading".into(),
+        TeacherMethod::SelfTraining { threshold, .. } if *threshold > 1.0 => "logistic regression".into(),
+        TeacherMethod::SelfTraining { .. } => "self-training".into(),
     }
 }
 

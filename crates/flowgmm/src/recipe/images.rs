@@ -4,7 +4,7 @@ use semisup::SemiSupervised;
 
 use crate::{
     Error, Result,
-    config::{Columns, FitConfig, Prepare},
+    config::{FitConfig, Prepare, QuantileTransform},
 };
 use flowgmm_core::{
     CouplingKind, ImageFlow, Means,
@@ -21,7 +21,7 @@ const LOG_ODDS: f64 = 7.84;
 
 impl FitConfig {
     /// For images on a CPU: a small flow with light nets, trained by likelihood, labels and consistent views together.
-    /// Columns are pixel values 0 to 255.
+    /// QuantileTransform are pixel values 0 to 255.
     pub fn image(data: &SemiSupervised, shape: ImageShape) -> Result<Self> {
         check(data, shape)?;
         let mut config = Self::of_pixels();
@@ -100,9 +100,9 @@ impl FitConfig {
 
     fn of_pixels() -> Self {
         let mut config = Self::toy();
-        config.columns = Columns::AsIs;
+        config.quantile_transform = QuantileTransform::Off;
         config.prepare = Prepare::Pixels;
-        config.guides = Vec::new();
+        config.teachers = Vec::new();
         config.calibration = None;
         config.train.noise = 0.0;
         config.train.view_noise = 0.0;

@@ -1,7 +1,7 @@
 //! Configurations that work: one for two-dimensional toys, one for numeric tables.
 
 mod choose;
-mod heard;
+mod held_out;
 mod images;
 mod presets;
 
@@ -11,8 +11,8 @@ pub use choose::{Decision, Recipe};
 
 use crate::{
     Result,
-    config::{Calibration, Columns, Dequantise, FitConfig, MultiStart, Prepare},
-    teachers::{Guide, Teacher},
+    config::{Calibration, Dequantise, FitConfig, MultiStart, Prepare, QuantileTransform},
+    teachers::{Teacher, TeacherMethod},
 };
 use flowgmm_core::{
     Architecture, CouplingKind, Covariance, Means, Prior, Trainable,
@@ -55,7 +55,7 @@ impl FitConfig {
     /// For toy problems in the plane.
     pub fn toy() -> Self {
         Self {
-            columns: Columns::AsIs,
+            quantile_transform: QuantileTransform::Off,
             dequantise: Dequantise::Off,
             prepare: Prepare::Scale,
             architecture: Architecture {
@@ -71,7 +71,11 @@ impl FitConfig {
                 prior: Prior::Uniform,
                 image: None,
             },
-            guides: vec![Guide::plain(Teacher::LabelSpreading { space: None, neighbours: 10, alpha: 0.99 })],
+            teachers: vec![Teacher::plain(TeacherMethod::LabelSpreading {
+                space: None,
+                neighbours: 10,
+                alpha: 0.99,
+            })],
             calibration: None,
             multi_start: MultiStart { starts: 1, fraction: 0.1, folds: 3 },
             train: TrainConfig {
@@ -110,7 +114,7 @@ impl FitConfig {
     /// For numeric tables with few labels.
     pub fn table(data: &SemiSupervised) -> Self {
         let mut config = Self::toy();
-        config.columns = Columns::Skewed;
+        config.quantile_transform = QuantileTransform::Skewed;
         config.prepare = Prepare::PcaStandardised { dims: 32, whiten: 0.0 };
         config.architecture.hidden = vec![if data.dim() <= 8 { 128 } else { 256 }];
         config.architecture.means = Means::Separated { r: 5.0, apart: 3.0 };

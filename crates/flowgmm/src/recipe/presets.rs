@@ -5,7 +5,7 @@
 
 use semisup::SemiSupervised;
 
-use crate::config::{Columns, FitConfig, Prepare};
+use crate::config::{FitConfig, Prepare, QuantileTransform};
 use flowgmm_core::{
     Means,
     bijection::{Form, Init},
@@ -13,7 +13,7 @@ use flowgmm_core::{
     train::{AdamConfig, Decay, Shape},
 };
 
-/// Columns from which the paper takes the wider network of its text experiments.
+/// QuantileTransform from which the paper takes the wider network of its text experiments.
 const TEXT_COLUMNS: usize = 300;
 /// Unlabelled rows in a batch, as far as there are as many.
 const BATCH: usize = 2000;
@@ -64,11 +64,11 @@ impl FitConfig {
         let mut config = Self::toy();
         let n_u = data.unlabelled().len();
         let rows = if n_u > 0 { n_u } else { data.n() };
-        config.columns = Columns::AsIs;
+        config.quantile_transform = QuantileTransform::Off;
         config.prepare = Prepare::Standardise;
         config.architecture.init = Init::Random;
         config.architecture.coupling = flowgmm_core::CouplingKind::Affine { form: Form::ShiftThenScale };
-        config.guides = Vec::new();
+        config.teachers = Vec::new();
         config.train.steps = epochs * rows.div_ceil(BATCH);
         config.train.batch_unlabelled = BATCH;
         config.train.batch_labelled = data.labelled().len().clamp(1, BATCH);

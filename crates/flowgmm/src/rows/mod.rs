@@ -108,6 +108,15 @@ impl Rows {
         }
     }
 
+    /// `12 columns`, or `30 x 28 grey, padded to 32 x 28`.
+    pub fn describe(&self) -> String {
+        let Self::Images { layout } = self else { return format!("{} columns", self.dim()) };
+        match layout.padded() {
+            (height, width) if (height, width) == (layout.height, layout.width) => layout.describe(),
+            (height, width) => format!("{}, padded to {height} x {width}", layout.describe()),
+        }
+    }
+
     /// Numbers `[n, dim]` as rows in the user's own columns; images become columns of whole pixel values.
     pub fn decode(&self, x: ArrayView2<f64>) -> Result<Frame> {
         let lines = (1..=x.nrows() as u64).collect();

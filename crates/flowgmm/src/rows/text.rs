@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::numbers;
 use crate::{
-    Error, Result,
+    Error, Need, Result,
     observer::{Control, Observer, Phase},
 };
 
@@ -53,11 +53,12 @@ impl Embedder {
     /// The encoder for these columns.
     pub(crate) fn open(settings: &TextEncoder, columns: &[String]) -> Result<Self> {
         let directory = settings.directory.as_deref().ok_or_else(|| {
-            Error::Request(format!(
+            let message = format!(
                 "column '{}' holds text: name the directory of a sentence encoder (such as all-MiniLM-L6-v2: \
                  config.json, tokenizer.json, model.safetensors)",
                 columns[0]
-            ))
+            );
+            Error::Needed { what: Need::TextEncoder, message }
         })?;
         let options = Options { max_length: settings.max_tokens, ..Options::default() };
         let encoder = Encoder::open(directory, options)?;

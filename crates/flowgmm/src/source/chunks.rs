@@ -367,7 +367,7 @@ pub(crate) fn matrix_of(frame: &Frame, columns: &[String]) -> Result<Array2<f64>
 fn classes_of(labels: &[Option<String>], classes: &[String]) -> Result<Vec<Option<usize>>> {
     let class = |label: &String| {
         classes.iter().position(|class| class == label).ok_or_else(|| {
-            let known = flowgmm_data::wording::list(classes);
+            let known = crate::names(classes);
             Error::Content(format!("the model does not know the label '{label}'. It knows {known}"))
         })
     };

@@ -2,12 +2,12 @@
 
 use std::{ops::Range, path::Path};
 
-use flowgmm_data::{Layout, wording};
+use flowgmm_data::Layout;
 use flowgmm_datasets::{Collection, ImageSource, LabelSplits, ReadOptions};
 use ndarray::Array2;
 
 use super::{ImageArray, Labels, Origin, Source};
-use crate::{Error, Result};
+use crate::{Error, Need, Result};
 
 /// Images with a class where it is known.
 pub(crate) struct Images {
@@ -52,15 +52,18 @@ impl Source {
         Ok(self.image_source()? == Some(ImageSource::Picture))
     }
 
-    /// What to do about images without labels.
-    pub(crate) fn labels_wanted(&self) -> Result<&'static str> {
+    /// What is wrong with images without any label, and what to do.
+    pub(crate) fn unlabelled_images(&self, name: &str) -> Result<Error> {
         Ok(match self.image_source()? {
-            Some(ImageSource::Idx) => "give the IDX file of their labels",
-            Some(ImageSource::Folder) => {
-                "put some images of every class into a folder of its name beside the others, which belong into \
-                 'unlabelled'"
-            }
-            _ => "label at least one image of every class",
+            Some(ImageSource::Idx) => Error::Needed {
+                what: Need::LabelFile,
+                message: format!("{name} has no labels: give the IDX file of their labels"),
+            },
+            Some(ImageSource::Folder) => Error::Content(format!(
+                "{name} has no labels: put some images of every class into a folder of its name beside the others, which \
+                 belong into 'unlabelled'"
+            )),
+            _ => Error::Content(format!("{name} has no labels: label at least one image of every class")),
         })
     }
 }
@@ -181,7 +184,7 @@ impl Images {
                 Error::Content(format!(
                     "{name}: its class '{class}' is not one of the model's: {}. Leave its images out, or name the class as \
                      in training",
-                    wording::list(known)
+                    crate::names(known)
                 ))
             })
         };

@@ -21,7 +21,7 @@ use flowgmm_tables::{Header, InputFormat};
 use ndarray::{Array2, ArrayView2};
 
 use crate::{
-    Error, Result,
+    Error, Need, Result,
     rows::{TextEncoder, numbers},
 };
 
@@ -202,11 +202,12 @@ impl Source {
         {
             return Error::Io { path: path.to_path_buf(), source };
         }
-        Error::Request(format!(
+        let message = format!(
             "{} is taken for a table: name the column of its labels. (Images are a folder with a folder for each class, a \
              PNG or JPEG file, IDX, CIFAR-10's .bin, SVHN's .mat, or an NPZ file with images x)",
             self.name()
-        ))
+        );
+        Error::Needed { what: Need::LabelColumn, message }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Rows to learn from: read whole, with what their columns mean and where each row came from.
 
-use flowgmm_data::{Encoding, Frame, Kind, KindName, Labels as TableLabels, Layout, Schema, labels_of};
+use flowgmm_data::{Encoding, Frame, Kind, KindName, Labels as TableLabels, Schema, labels_of};
 use ndarray::{Array2, Axis};
 use semisup::SemiSupervised;
 
@@ -182,7 +182,7 @@ fn of_images(request: &Request, mut main: Images, observer: &mut dyn Observer) -
         main.keep_split(splits, *split)?;
     }
     match main.classes() {
-        [] => return Err(Error::Content(format!("{name} has no labels: {}", source.labels_wanted()?))),
+        [] => return Err(source.unlabelled_images(&name)?),
         [class] => {
             return Err(Error::Content(format!(
                 "{name} has labels of one class only, '{class}': label at least one image of a second class"
@@ -230,17 +230,9 @@ fn joined(request: &Request, parts: &[Images], observer: &mut dyn Observer) -> R
         Some(_) => "as asked for",
         None => "as most images are",
     };
-    let decision = Decision { what: "images".into(), choice: described(&layout), why: why.into() };
     let rows = Rows::Images { layout };
+    let decision = Decision { what: "images".into(), choice: rows.describe(), why: why.into() };
     Ok(Training { data, rows, schema: None, origins, warnings, decisions: vec![decision] })
-}
-
-/// `30 x 28 grey, padded to 32 x 28`
-fn described(layout: &Layout) -> String {
-    match layout.padded() {
-        (height, width) if (height, width) == (layout.height, layout.width) => layout.describe(),
-        (height, width) => format!("{}, padded to {height} x {width}", layout.describe()),
-    }
 }
 
 /// What columns are, where the program would guess otherwise.

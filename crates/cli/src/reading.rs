@@ -1,0 +1,84 @@
+//! Flags that say where rows are and how they are read.
+
+use std::path::{Path, PathBuf};
+
+use flowgmm::{
+    Reading, Source, TextEncoder,
+    tables::{Header, InputFormat},
+};
+
+/// Where the labels of a command's rows are.
+#[derive(clap::Args)]
+pub struct Truth {
+    /// Of a table: the column that holds the label [default: as in training]
+    #[arg(long, value_name = "COLUMN")]
+    pub label: Option<String>,
+    /// Of IDX images: the IDX file of their labels
+    #[arg(long, value_name = "FILE")]
+    pub labels: Option<PathBuf>,
+}
+
+impl Truth {
+    /// The source with its labels.
+    pub fn of(&self, source: Source) -> Source {
+        match (&self.label, &self.labels) {
+            (Some(column), _) => source.label_column(column),
+            (None, Some(file)) => source.label_file(file),
+            (None, None) => source,
+        }
+    }
+}
+
+/// How files of rows are read.
+#[derive(clap::Args)]
+pub struct ReadingArgs {
+    /// Format of the files: csv, tsv, jsonl, parquet, arrow, npy or npz [default: what their first bytes or names say]
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<InputFormat>,
+    /// The file has no header; its columns are called c1, c2, ...
+    #[arg(long)]
+    no_header: bool,
+    /// Text that means a missing cell, besides an empty one [default: NA, N/A, NaN, null, none, ? and -]
+    #[arg(long, value_name = "TEXT")]
+    missing: Vec<String>,
+    /// Of an NPZ file, read only the arrays whose names end so, as in x_train and y_train
+    #[arg(long, value_name = "SUFFIX")]
+    suffix: Option<String>,
+    /// Directory of a sentence encoder of the BERT family: config.json, tokenizer.json, model.safetensors
+    #[arg(long, value_name = "DIR", env = "FLOWGMM_ENCODER")]
+    encoder: Option<PathBuf>,
+    /// Tokens of a text that are read [default: as the encoder says]
+    #[arg(long, value_name = "N")]
+    max_tokens: Option<usize>,
+    /// Directory that keeps embeddings, by content [default: flowgmm in the user's cache directory]
+    #[arg(long, value_name = "DIR", env = "FLOWGMM_TEXT_CACHE")]
+    text_cache: Option<PathBuf>,
+}
+
+impl ReadingArgs {
+    /// The rows at a path, read as the flags say.
+    pub fn source(&self, path: &Path) -> Source {
+        Source::path(path).reading(Reading {
+            format: self.format,
+            header: if self.no_header { Header::Absent } else { Header::Present },
+            missing: self.missing.clone(),
+            suffix: self.suffix.clone(),
+            text: TextEncoder {
+                directory: self.encoder.clone(),
+                max_tokens: self.max_tokens,
+                cache: self.text_cache.clone().or_else(user_cache),
+            },
+        })
+    }
+}
+
+fn user_cache() -> Option<PathBuf> {
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home)?;
+    Some(cache.join("flowgmm"))
+}
+
+/// Whether a path stands for standard input or output.
+pub fn is_standard(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
