@@ -1,7 +1,5 @@
 //! `flowgmm bench`: learners against each other on equal splits, by a plan.
 
-mod load;
-
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -9,14 +7,16 @@ use std::{
 };
 
 use flowgmm_bench::{
-    Dataset, Failed, Options, Outcome, Plan, Progress, Record, Registry, Summary, accuracy_table,
-    read_records, run as run_plan, update_file, write_outputs,
+    Absent, FailedCells, Outcome, Plan, PlanDataset, Record, Registry, RunEvent, RunOptions, Summary,
+    accuracy_table, read_records, run as run_plan, update_file, write_outputs,
 };
 
 use crate::{
-    Threads,
+    Global,
     exit::{Failure, Result},
-    interrupt, learners, output, text,
+    interrupt, output,
+    progress::write_line,
+    text,
 };
 
 /// Arguments of `bench`.
@@ -33,6 +33,9 @@ pub struct Args {
     /// Directory of the data [default: FLOWGMM_DATA, else ../shared/data]
     #[arg(long, value_name = "DIR", env = "FLOWGMM_DATA", default_value = "../shared/data")]
     data: PathBuf,
+    /// Leave out datasets that are not there, instead of failing
+    #[arg(long)]
+    skip_absent: bool,
     /// Run nothing: make the tables from the results there are
     #[arg(long)]
     tables: bool,
@@ -42,18 +45,12 @@ pub struct Args {
     /// Markdown file whose block `<!-- table:PLAN -->` is replaced by the table
     #[arg(long, value_name = "FILE")]
     update: Option<PathBuf>,
-    #[command(flatten)]
-    threads: Threads,
-    /// No progress on stderr
-    #[arg(long)]
-    quiet: bool,
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<()> {
-    args.threads.configure()?;
+pub fn run(args: &Args, global: &Global) -> Result<()> {
     interrupt::listen()?;
-    let registry = learners::registry();
+    let registry = flowgmm_bench::registry();
     let plan = Plan::read(&args.plan).and_then(|plan| plan.only(&args.only)).map_err(failure)?;
     plan.check(&registry).map_err(failure)?;
     let name = args.plan.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -62,7 +59,7 @@ pub fn run(args: &Args) -> Result<()> {
     fs::create_dir_all(&out).map_err(Failure::io(&out))?;
     let results = out.join("results.jsonl");
     if !args.tables {
-        compete(args, &plan, &registry, &results)?;
+        compete(args, global, &plan, &registry, &results)?;
     }
     let whole = Plan::read(&args.plan).map_err(failure)?;
     let records = read_records(&results).map_err(failure)?;
@@ -72,18 +69,22 @@ pub fn run(args: &Args) -> Result<()> {
     if let Some(file) = &args.update {
         update_file(file, &name, &table).map_err(failure)?;
     }
-    output::print(&table)
+    match global.json {
+        true => output::print(&flowgmm_bench::json(&whole, &records)),
+        false => output::print(&table),
+    }
 }
 
 /// Runs what is not done yet.
-fn compete(args: &Args, plan: &Plan, registry: &Registry, results: &Path) -> Result<()> {
-    let failed = if args.retry { Failed::Retry } else { Failed::Keep };
+fn compete(args: &Args, global: &Global, plan: &Plan, registry: &Registry, results: &Path) -> Result<()> {
+    let failed = if args.retry { FailedCells::Retry } else { FailedCells::Keep };
+    let absent = if args.skip_absent { Absent::Skip } else { Absent::Error };
     let version = concat!("flowgmm ", env!("CARGO_PKG_VERSION")).to_string();
     let stop: &AtomicBool = interrupt::flag();
-    let options = Options { cancel: stop, failed, version };
-    let mut load = |dataset: &Dataset| load::load(&args.data, dataset);
+    let options = RunOptions { cancel: stop, failed, version };
+    let mut load = |dataset: &PlanDataset| flowgmm_bench::load(&args.data, dataset, absent);
     let report = run_plan(plan, registry, results, &mut load, &options, &mut |event| {
-        if !args.quiet {
+        if !global.quiet {
             tell(&event);
         }
     });
@@ -98,11 +99,11 @@ fn compete(args: &Args, plan: &Plan, registry: &Registry, results: &Path) -> Res
     Ok(())
 }
 
-fn tell(event: &Progress) {
+fn tell(event: &RunEvent) {
     match event {
-        Progress::Finished(record) => eprintln!("{}", line(record)),
-        Progress::Skipped(skipped) => eprintln!("skipped: {}: {}", skipped.dataset, skipped.why),
-        Progress::Loading(_) | Progress::Started { .. } => {}
+        RunEvent::Finished(record) => write_line(&line(record)),
+        RunEvent::Skipped(skipped) => write_line(&format!("skipped: {}: {}", skipped.dataset, skipped.why)),
+        RunEvent::Loading(_) | RunEvent::Started { .. } => {}
     }
 }
 
@@ -116,7 +117,7 @@ fn line(record: &Record) -> String {
 }
 
 /// The failure with this program's exit code.
-fn failure(error: flowgmm_bench::Error) -> Failure {
+pub fn failure(error: flowgmm_bench::Error) -> Failure {
     use flowgmm_bench::Error as E;
     let message = error.to_string();
     match error {

@@ -53,22 +53,21 @@ pub fn encode(args: &EncodeArgs, global: &Global) -> Result<()> {
     let model = args.device.load(&args.model)?;
     let source = args.reading.source(&args.file);
     let mut progress = Progress::new(global.quiet);
-    let mut chunks = flowgmm::encode(&model, &source, args.layer, &mut progress)?;
+    let mut chunks = flowgmm::encode(&model, &source, args.layer)?.observed_by(&mut progress);
     let mut out = TableOutput::new(&args.out);
-    while let Some(chunk) = chunks.next_chunk()? {
-        out.write(chunk.to_frame()?)?;
+    for chunk in &mut chunks {
+        out.write(chunk?.to_frame()?)?;
     }
     output::warn(&chunks.into_warnings());
     out.finish()
 }
 
 /// Runs `decode`.
-pub fn decode(args: &DecodeArgs, global: &Global) -> Result<()> {
+pub fn decode(args: &DecodeArgs) -> Result<()> {
     let model = args.device.load(&args.model)?;
     let source = args.reading.source(&args.file);
-    let mut progress = Progress::new(global.quiet);
     let mut out = TableOutput::new(&args.out);
-    for chunk in flowgmm::decode_table(&model, &source, args.layer, &mut progress)? {
+    for chunk in flowgmm::decode_table(&model, &source, args.layer)? {
         out.write(chunk?)?;
     }
     out.finish()

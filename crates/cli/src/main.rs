@@ -126,7 +126,7 @@ fn run(cli: Cli, matches: &ArgMatches) -> Result<()> {
         Command::Explain(args) => explain::run(&args, &global),
         Command::Sample(args) => sample::run(&args, &global),
         Command::Encode(args) => latent::encode(&args, &global),
-        Command::Decode(args) => latent::decode(&args, &global),
+        Command::Decode(args) => latent::decode(&args),
         Command::Bench(args) => bench::run(&args, &global),
         Command::Data(args) => data::run(&args, &global),
         Command::Inspect(args) => inspect::run(&args, &global),

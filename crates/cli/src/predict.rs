@@ -35,10 +35,11 @@ pub fn run(args: &Args, global: &Global) -> Result<()> {
     let model = args.device.load(&args.model)?;
     let source = args.reading.source(&args.file);
     let mut progress = Progress::new(global.quiet);
-    let mut chunks = flowgmm::predict(&model, &source, &mut progress)?;
+    let mut chunks = flowgmm::predict(&model, &source)?.observed_by(&mut progress);
     let mut out = TableOutput::new(&args.out);
     let mut rows = 0;
-    while let Some(chunk) = chunks.next_chunk()? {
+    for chunk in &mut chunks {
+        let chunk = chunk?;
         rows += chunk.predictions.n();
         out.write(chunk.predictions.to_frame(&model, &chunk.names)?)?;
     }

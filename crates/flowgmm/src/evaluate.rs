@@ -108,7 +108,7 @@ struct Labelled {
 impl Labelled {
     fn score(model: &Model, source: &Source, observer: &mut dyn Observer) -> Result<Self> {
         let classes = model.classes_ref();
-        let mut chunks = Chunks::open(source, model.rows(), classes, Wanted::LabelledRows, observer)?;
+        let mut chunks = Chunks::open(source, model.rows(), classes, Wanted::LabelledRows)?;
         let empty = || Array2::zeros((0, classes.len()));
         let (mut log_probs, mut log_conditional, mut y) = (empty(), empty(), Vec::new());
         let (mut rng, mut log_density) = (semisup::rng(0), Vec::new());

@@ -6,6 +6,7 @@ use ndarray::{Array2, ArrayView2};
 use crate::{
     Error, Model, Result, Source,
     observer::Observer,
+    predict::observer,
     rows::{Rows, numbers},
     source::{Chunks, RowNames, Wanted},
 };
@@ -40,22 +41,19 @@ fn latent_columns(dim: usize) -> Vec<String> {
 /// # let request = Request::new(Source::matrix(train.x()).labels(labels)).with("train.steps", 50);
 /// # let model = flowgmm::fit(&request, &mut ())?.model;
 /// let x = ndarray::array![[0.0, 1.0], [1.0, -0.5]];
-/// let mut chunks = flowgmm::encode(&model, &Source::matrix(x.view()), None, &mut ())?;
-/// let z = chunks.next_chunk()?.unwrap().z;
-/// let back = flowgmm::decode(&model, z.view(), None)?;
-/// assert!((&back - &x).iter().all(|gap| gap.abs() < 1e-4));
+/// for chunk in flowgmm::encode(&model, &Source::matrix(x.view()), None)? {
+///     let z = chunk?.z;
+///     let back = flowgmm::decode(&model, z.view(), None)?;
+///     assert!((&back - &x).iter().all(|gap| gap.abs() < 1e-4));
+/// }
+/// // Of a file: flowgmm::encode(&model, &Source::path("new.csv"), None)
 /// # Ok::<(), flowgmm::Error>(())
 /// ```
-pub fn encode<'a>(
-    model: &'a Model,
-    source: &Source,
-    layer: Option<usize>,
-    observer: &'a mut dyn Observer,
-) -> Result<EncodedChunks<'a>> {
+pub fn encode<'a>(model: &'a Model, source: &Source, layer: Option<usize>) -> Result<EncodedChunks<'a>> {
     let layer = layer.unwrap_or(model.n_layers());
-    model.encode_to(layer, Array2::zeros((0, model.rows().dim())).view())?; // says what is wrong with the layer at once
-    let chunks = Chunks::open(source, model.rows(), model.classes_ref(), Wanted::Rows, observer)?;
-    Ok(EncodedChunks { model, layer, chunks, observer })
+    model.check_layer(layer)?;
+    let chunks = Chunks::open(source, model.rows(), model.classes_ref(), Wanted::Rows)?;
+    Ok(EncodedChunks { model, layer, chunks, observer: None })
 }
 
 /// Latent points of a source's rows, chunk by chunk.
@@ -63,20 +61,30 @@ pub struct EncodedChunks<'a> {
     model: &'a Model,
     layer: usize,
     chunks: Chunks<'a>,
-    observer: &'a mut dyn Observer,
+    observer: Option<&'a mut dyn Observer>,
 }
 
-impl EncodedChunks<'_> {
-    /// The next rows' latent points, or nothing at the end.
-    pub fn next_chunk(&mut self) -> Result<Option<Encoded>> {
-        let Some(chunk) = self.chunks.next(self.observer)? else { return Ok(None) };
-        let z = self.model.encode_to(self.layer, chunk.x.view())?;
-        Ok(Some(Encoded { z, names: chunk.names }))
+impl<'a> EncodedChunks<'a> {
+    /// Lets somebody watch, who may stop the work.
+    pub fn observed_by(self, observer: &'a mut dyn Observer) -> Self {
+        Self { observer: Some(observer), ..self }
     }
 
     /// What the user should know about the rows, once they are read.
     pub fn into_warnings(self) -> Vec<String> {
         self.chunks.into_warnings()
+    }
+}
+
+impl Iterator for EncodedChunks<'_> {
+    type Item = Result<Encoded>;
+
+    fn next(&mut self) -> Option<Result<Encoded>> {
+        let chunk = self.chunks.next(observer(&mut self.observer, &mut ())).transpose()?;
+        Some(chunk.and_then(|chunk| {
+            let z = self.model.encode_to(self.layer, chunk.x.view())?;
+            Ok(Encoded { z, names: chunk.names })
+        }))
     }
 }
 
@@ -98,11 +106,9 @@ pub fn decode_table<'a>(
     model: &'a Model,
     source: &Source,
     layer: Option<usize>,
-    observer: &mut dyn Observer,
 ) -> Result<impl Iterator<Item = Result<Frame>> + use<'a>> {
     let rows = Rows::Matrix { columns: latent_columns(model.gmm().dim()) };
-    observer.phase(&crate::Phase::Scoring, None);
-    decode(model, Array2::zeros((0, model.gmm().dim())).view(), layer)?; // says what is wrong with the layer at once
+    model.check_layer(layer.unwrap_or(model.n_layers()))?;
     let frames = source.frames(&[])?;
     Ok(frames.map(move |frame| {
         let z = crate::source::matrix_of(&frame?, &rows.columns())?;

@@ -1,4 +1,44 @@
-//! Semi-supervised learning with normalizing flows.
+//! Semi-supervised learning with normalizing flows: many rows, few labels, one model.
+//!
+//! An invertible network f maps rows to a latent space where every class is a Gaussian; labelled and unlabelled rows train
+//! it together by exact likelihood (Izmailov, Kirichenko, Finzi and Wilson, ICML 2020). The model classifies, gives
+//! calibrated probabilities, scores how typical a row is, generates new rows and shows what its features mean.
+//!
+//! ```
+//! # let dir = std::env::temp_dir().join(format!("flowgmm-doc-{}", std::process::id()));
+//! # std::fs::create_dir_all(&dir)?;
+//! # std::env::set_current_dir(&dir)?;
+//! # let train = semisup::Toy::Moons.problem(1).train;
+//! # let label = |row: usize| train.y()[row].map_or(String::new(), |k| ["upper", "lower"][k].into());
+//! # let lines = (0..train.n()).map(|i| format!("{},{},{}\n", train.x()[[i, 0]], train.x()[[i, 1]], label(i)));
+//! # std::fs::write("moons.csv", format!("width,height,moon\n{}", lines.collect::<String>()))?;
+//! use flowgmm::{Classifier, Request, Source};
+//!
+//! let request = Request::new(Source::path("moons.csv").label_column("moon"));
+//! # let request = request.with("train.steps", 300);
+//! let fit = flowgmm::fit(&request, &mut ())?;
+//! let (found, _) = flowgmm::predict(&fit.model, &Source::path("moons.csv"))?.all()?;
+//! println!("the first row is of class {}", fit.model.classes()[found.classes()[0]]);
+//! fit.model.save("moons.flow".as_ref())?;
+//! # std::fs::remove_dir_all(&dir)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | call | of rows | gives |
+//! |---|---|---|
+//! | [`fit`] | a [`Request`] | [`Fit`]: a complete [`Model`], its decisions, cost and history |
+//! | [`predict`] | a [`Source`] | [`Predictions`]: classes, probabilities, densities, latent points |
+//! | [`evaluate`], [`calibrate`] | a source with labels | [`Evaluation`], [`Calibrated`] |
+//! | [`sample`] | | new rows of a class or of all |
+//! | [`encode`], [`decode`] | a source, latent points | z = f(x), x = f^-1(z), any layer |
+//! | [`card`] | | [`Card`]: what the model is, and how exactly its flow inverts |
+//!
+//! A [`Source`] is a file, a folder, or data in memory: arrays, Arrow record batches, images. What a row is, is a [`Rows`]
+//! that the model keeps. Long work is watched, and stopped, by an [`Observer`]; `&mut ()` watches nothing. Errors say what
+//! the user can do about them ([`Error::kind`]); warnings are values. Everything random takes a seed, and the same seed
+//! gives the same bits at any number of threads. Computations run in the current rayon pool.
+//!
+//! The mathematics is in the crate `flowgmm-core`, whose items are here, too.
 
 mod card;
 mod config;

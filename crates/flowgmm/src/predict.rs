@@ -28,56 +28,70 @@ pub struct Predicted {
 /// # let request = Request::new(Source::matrix(train.x()).labels(labels)).with("train.steps", 50);
 /// # let model = flowgmm::fit(&request, &mut ())?.model;
 /// let x = ndarray::array![[0.0, 1.0], [1.0, -0.5]];
-/// let (all, _) = flowgmm::predict(&model, &Source::matrix(x.view()), &mut ())?.all()?;
-/// assert_eq!(all.classes().len(), 2);
-/// // Of a file, chunk by chunk:
+/// let (all, warnings) = flowgmm::predict(&model, &Source::matrix(x.view()))?.all()?;
+/// assert_eq!((all.classes().len(), warnings.len()), (2, 0));
+/// // Of a large file, chunk by chunk:
 /// # if false {
-/// let mut chunks = flowgmm::predict(&model, &Source::path("new.csv"), &mut ())?;
-/// while let Some(chunk) = chunks.next_chunk()? {
-///     println!("{:?}", chunk.predictions.classes());
+/// for chunk in flowgmm::predict(&model, &Source::path("new.csv"))? {
+///     println!("{:?}", chunk?.predictions.classes());
 /// }
-/// chunks.into_warnings().iter().for_each(|warning| eprintln!("{warning}"));
 /// # }
 /// # Ok::<(), flowgmm::Error>(())
 /// ```
-pub fn predict<'a>(
-    model: &'a Model,
-    source: &Source,
-    observer: &'a mut dyn Observer,
-) -> Result<PredictedChunks<'a>> {
-    let chunks = Chunks::open(source, model.rows(), model.classes_ref(), Wanted::Rows, observer)?;
-    Ok(PredictedChunks { model, chunks, observer })
+pub fn predict<'a>(model: &'a Model, source: &Source) -> Result<PredictedChunks<'a>> {
+    let chunks = Chunks::open(source, model.rows(), model.classes_ref(), Wanted::Rows)?;
+    Ok(PredictedChunks { model, chunks, observer: None })
 }
 
 /// Predictions of a source's rows, chunk by chunk.
 pub struct PredictedChunks<'a> {
     model: &'a Model,
     chunks: Chunks<'a>,
-    observer: &'a mut dyn Observer,
+    observer: Option<&'a mut dyn Observer>,
 }
 
-impl PredictedChunks<'_> {
-    /// The next rows' predictions, or nothing at the end.
-    pub fn next_chunk(&mut self) -> Result<Option<Predicted>> {
-        let Some(chunk) = self.chunks.next(self.observer)? else { return Ok(None) };
-        let Chunk { x, names, frame, .. } = chunk;
-        let predictions = self.model.score(x.view());
-        predictions.check(self.chunks.name(), &names)?;
-        Ok(Some(Predicted { predictions, names, frame }))
+impl<'a> PredictedChunks<'a> {
+    /// Lets somebody watch, who may stop the work.
+    pub fn observed_by(self, observer: &'a mut dyn Observer) -> Self {
+        Self { observer: Some(observer), ..self }
     }
 
     /// All rows' predictions at once, and what the user should know about the rows.
     pub fn all(mut self) -> Result<(Predictions, Vec<String>)> {
-        let mut parts = Vec::new();
-        while let Some(chunk) = self.next_chunk()? {
-            parts.push(chunk.predictions);
-        }
+        let parts = self.by_ref().map(|chunk| Ok(chunk?.predictions)).collect::<Result<Vec<_>>>()?;
         Ok((joined(parts, self.model), self.into_warnings()))
     }
 
     /// What the user should know about the rows, once they are read.
     pub fn into_warnings(self) -> Vec<String> {
         self.chunks.into_warnings()
+    }
+
+    fn next_chunk(&mut self) -> Result<Option<Predicted>> {
+        let Some(chunk) = self.chunks.next(observer(&mut self.observer, &mut ()))? else { return Ok(None) };
+        let Chunk { x, names, frame, .. } = chunk;
+        let predictions = self.model.score(x.view());
+        predictions.check(self.chunks.name(), &names)?;
+        Ok(Some(Predicted { predictions, names, frame }))
+    }
+}
+
+impl Iterator for PredictedChunks<'_> {
+    type Item = Result<Predicted>;
+
+    fn next(&mut self) -> Option<Result<Predicted>> {
+        self.next_chunk().transpose()
+    }
+}
+
+/// Whoever watches, or nobody.
+pub(crate) fn observer<'o>(
+    observer: &'o mut Option<&mut dyn Observer>,
+    nobody: &'o mut (),
+) -> &'o mut dyn Observer {
+    match observer {
+        Some(observer) => &mut **observer,
+        None => nobody,
     }
 }
 

@@ -218,7 +218,7 @@ impl Model {
         Ok(self.preprocess.invert(x.view()))
     }
 
-    fn check_layer(&self, layer: usize) -> Result<()> {
+    pub(crate) fn check_layer(&self, layer: usize) -> Result<()> {
         match self.n_layers() {
             n if layer <= n => Ok(()),
             n => Err(Error::Request(format!("layer {layer} of a flow of {n} layers: use 0 to {n}"))),

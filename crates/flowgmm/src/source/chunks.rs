@@ -88,6 +88,8 @@ pub(crate) struct Chunks<'a> {
     reader: Reader,
     /// Rows that are done.
     done: usize,
+    /// Whether an observer knows that rows are being read.
+    announced: bool,
     /// Rows that were left out because they have no label.
     pub(crate) skipped: usize,
     name: String,
@@ -119,7 +121,6 @@ impl<'a> Chunks<'a> {
         rows: &'a Rows,
         classes: &'a [String],
         wanted: Wanted,
-        observer: &mut dyn Observer,
     ) -> Result<Self> {
         let mut warnings = Vec::new();
         let reader = match (rows, source.open_images()?) {
@@ -132,7 +133,6 @@ impl<'a> Chunks<'a> {
                     }
                     Wanted::RowsAndLabels | Wanted::LabelledRows => images.labels_among(classes)?,
                 };
-                observer.phase(&Phase::Scoring, Some(images.n()));
                 Reader::Images { images, labels }
             }
             (Rows::Images { layout }, None) => return Err(not_images(source, &layout.describe())),
@@ -142,7 +142,6 @@ impl<'a> Chunks<'a> {
                 if let Reader::Table { frames, .. } = &reader {
                     warnings.extend(frames.warnings.clone());
                 }
-                observer.phase(&Phase::Scoring, None);
                 reader
             }
         };
@@ -150,7 +149,7 @@ impl<'a> Chunks<'a> {
             Reader::Table { frames, .. } => frames.name.clone(),
             Reader::Matrix { .. } | Reader::Images { .. } => source.name(),
         };
-        Ok(Self { rows, classes, wanted, reader, done: 0, skipped: 0, name, warnings })
+        Ok(Self { rows, classes, wanted, reader, done: 0, announced: false, skipped: 0, name, warnings })
     }
 
     fn table(source: &Source, rows: &Rows, classes: &[String], wanted: Wanted) -> Result<Reader> {
@@ -199,6 +198,10 @@ impl<'a> Chunks<'a> {
         observer: &mut dyn Observer,
         pick: &mut dyn FnMut(usize) -> Option<Vec<usize>>,
     ) -> Result<Option<Chunk>> {
+        if !self.announced {
+            observer.phase(&Phase::Scoring, self.total());
+            self.announced = true;
+        }
         let start = self.done;
         let chunk = match &mut self.reader {
             Reader::Images { .. } => self.next_images(start)?.map(|chunk| picked(chunk, pick)),
@@ -301,6 +304,15 @@ impl<'a> Chunks<'a> {
         let known: Vec<usize> = (0..chunk.y.len()).filter(|&row| chunk.y[row].is_some()).collect();
         self.skipped += chunk.y.len() - known.len();
         chunk.select(&known)
+    }
+
+    /// How many rows there are, where that is known.
+    fn total(&self) -> Option<usize> {
+        match &self.reader {
+            Reader::Images { images, .. } => Some(images.n()),
+            Reader::Matrix { x, .. } => Some(x.nrows()),
+            Reader::Table { .. } => None,
+        }
     }
 
     /// How many images there are, if they are images.

@@ -36,7 +36,7 @@ impl Sampled {
         seed: u64,
         observer: &mut dyn Observer,
     ) -> Result<Self> {
-        let mut chunks = Chunks::open(source, model.rows(), model.classes_ref(), wanted, observer)?;
+        let mut chunks = Chunks::open(source, model.rows(), model.classes_ref(), wanted)?;
         if let Some(n) = chunks.n_images() {
             // Files of images are decoded only if they are kept.
             return Self::of_images(chunks, n, most, seed, model.rows().dim());
