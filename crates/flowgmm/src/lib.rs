@@ -5,6 +5,7 @@ mod config;
 mod cost;
 mod error;
 mod evaluate;
+pub mod explain;
 mod fit;
 mod fitter;
 pub mod insight;
@@ -28,6 +29,7 @@ pub use config::{Calibration, Columns, Dequantise, FitConfig, MultiStart, Prepar
 pub use cost::Cost;
 pub use error::{Error, ErrorKind, Result};
 pub use evaluate::{Calibrated, Evaluation, calibrate, evaluate};
+pub use explain::{ExplainRequest, Explanation, explain};
 pub use fit::{Checkpoint, Fit, FitPlan, Request, fit};
 pub use fitter::{Fitter, FlowGmmLearner};
 pub use latent::{Encoded, EncodedChunks, decode, decode_table, encode};

@@ -1,79 +1,111 @@
-//! Calibration before and after (paper, section 6.1): are 90 of 100 predictions right that are 90% sure?
+//! Calibration before and after temperature scaling (paper, section 6.1): are 90 of 100 predictions right that have a
+//! confidence of 90%?
 
 use flowgmm_report::{Cell, Column, Columns, Grid, Plot, Reliability, ReliabilityBin, Section, Table};
-use semisup::metrics::{self, Calibration};
-use serde_json::json;
+use semisup::metrics::{self, Bin, Calibration};
+use serde::Serialize;
 
-use super::{Part, Subject};
+use super::{
+    assessment::{Assessment, LEAST},
+    display::Display,
+    subject::Subject,
+};
 
+/// Bins of a reliability diagram.
 const BINS: usize = 10;
 
-/// The section.
-pub fn part(subject: &Subject) -> Part {
-    let heading = "Are its probabilities honest?".to_string();
-    let Some(judged) = &subject.judged else {
-        let text = "It takes at least 20 rows with labels to tell: name the column of labels with --label (of IDX images, \
-                    their file with --labels).";
-        return Part { section: Section { heading, text: text.into(), ..Section::default() }, json: None };
+/// How well calibrated the probabilities are at three temperatures.
+#[derive(Clone, Debug, Serialize)]
+pub struct CalibrationFindings {
+    /// Rows with a label.
+    pub labelled_rows: usize,
+    /// Share of them predicted right.
+    pub accuracy: f64,
+    /// The temperature stored in the model.
+    pub temperature_of_model: f64,
+    /// The temperature that suits all labels best.
+    pub temperature_learnt: f64,
+    /// At temperature 1.
+    pub as_trained: Calibration,
+    /// At the model's temperature.
+    pub as_stored: Calibration,
+    /// At a temperature cross-fitted to these labels: learnt on one half, assessed on the other.
+    pub calibrated: Calibration,
+    /// Bins of the three reliability diagrams.
+    #[serde(skip)]
+    pub reliability: [Vec<Bin>; 3],
+}
+
+impl CalibrationFindings {
+    pub(super) fn find(subject: &Subject) -> Option<Self> {
+        let assessment: &Assessment = subject.assessment.as_ref()?;
+        let bins =
+            |of: usize| metrics::reliability(assessment.log_probs[of].exp().view(), &assessment.y, BINS);
+        Some(Self {
+            labelled_rows: assessment.y.len(),
+            accuracy: assessment.accuracy(),
+            temperature_of_model: subject.model.temperature(),
+            temperature_learnt: assessment.temperature,
+            as_trained: assessment.as_trained.clone(),
+            as_stored: assessment.as_stored.clone(),
+            calibrated: assessment.calibrated.clone(),
+            reliability: [bins(0), bins(1), bins(2)],
+        })
+    }
+
+    fn kinds(&self) -> [&Calibration; 3] {
+        [&self.as_trained, &self.as_stored, &self.calibrated]
+    }
+}
+
+pub(super) const HEADING: &str = "Are the probabilities calibrated?";
+
+pub(super) fn section(found: Option<&CalibrationFindings>, display: &Display) -> Section {
+    let (heading, noun) = (HEADING.to_string(), display.noun());
+    let Some(found) = found else {
+        let text = format!("To tell, at least {LEAST} {noun} with labels are needed, and two classes.");
+        return Section { heading, text, ..Section::default() };
     };
-    let stored = subject.model.temperature();
     let titles = [
         "As trained, T = 1".to_string(),
-        format!("As the model file has it, T = {stored:.3}"),
-        format!("Calibrated on these labels, T = {:.3}", judged.temperature),
+        format!("As stored in the model, T = {:.3}", found.temperature_of_model),
+        format!("Calibrated on these labels, T = {:.3}", found.temperature_learnt),
     ];
-    let kinds = [&judged.raw, &judged.stored, &judged.calibrated];
-    let diagrams = titles.iter().zip(&judged.log_probs).zip(kinds).map(|((title, log_probs), kind)| {
-        let bins = metrics::reliability(log_probs.exp().view(), &judged.y, BINS).into_iter();
-        let bins = bins.map(|bin| ReliabilityBin {
-            low: bin.lo,
-            high: bin.hi,
-            confidence: bin.confidence,
-            accuracy: bin.accuracy,
-            count: bin.n,
-        });
+    let diagrams = titles.into_iter().zip(&found.reliability).zip(found.kinds()).map(|((title, bins), kind)| {
         Reliability {
-            title: title.clone(),
-            caption:
-                "Bars below the diagonal are over-confident, above it too modest; the strip counts rows."
-                    .into(),
+            title,
+            caption: "Bars below the diagonal mean overconfidence, bars above it underconfidence; the strip counts rows."
+                .into(),
             note: format!("ECE {:.3}", kind.ece[1].equal_width),
-            bins: bins.collect(),
+            bins: bins.iter().map(bar).collect(),
         }
         .figure()
     });
-    let section = Section {
-        heading,
-        text: format!(
-            "Widening every Gaussian by \u{3c3}\u{b2} = T divides the differences of log-densities by T: that makes predictions \
-             less sure, or surer. On the right T is learnt from one half of the {} labelled {} and judged on the other, and \
-             the reverse. To keep it, use flowgmm calibrate.",
-            judged.y.len(),
-            subject.what()
-        ),
-        tables: vec![table(kinds, stored, judged.temperature)],
-        grids: vec![Grid::of(Columns::Three, diagrams.collect())],
-    };
-    let value = json!({
-        "labelled_rows": judged.y.len(),
-        "accuracy": judged.accuracy(),
-        "temperature_of_model": stored,
-        "temperature_learnt": judged.temperature,
-        "as_trained": judged.raw,
-        "as_stored": judged.stored,
-        "calibrated": judged.calibrated,
-    });
-    Part { section, json: Some(("calibration", value)) }
+    let text = format!(
+        "Widening every Gaussian to \u{3c3}\u{b2} = T divides the differences between the classes' log-densities by T, which \
+         makes predictions less confident if T is above 1, and more confident if it is below. On the right, T is \
+         cross-fitted: it is learnt on one half of the {} labelled {noun} and assessed on the other, and the other way \
+         round. Calibrating the model on these labels would store this temperature in it.",
+        found.labelled_rows
+    );
+    let grids = vec![Grid::of(Columns::Three, diagrams.collect())];
+    Section { heading, text, tables: vec![table(found)], grids }
 }
 
-fn table(kinds: [&Calibration; 3], stored: f64, learnt: f64) -> Table {
+fn bar(bin: &Bin) -> ReliabilityBin {
+    let Bin { lo: low, hi: high, n: count, confidence, accuracy } = *bin;
+    ReliabilityBin { low, high, confidence, accuracy, count }
+}
+
+fn table(found: &CalibrationFindings) -> Table {
     let row = |name: &str, of: &dyn Fn(&Calibration) -> f64| {
         let mut cells = vec![Cell::from(name)];
-        cells.extend(kinds.map(|kind| Cell::number(of(kind), 4)));
+        cells.extend(found.kinds().map(|kind| Cell::number(of(kind), 4)));
         cells
     };
+    let temperatures = [1.0, found.temperature_of_model, found.temperature_learnt];
     let mut rows = vec![
-        vec!["Temperature".into(), Cell::number(1.0, 3), Cell::number(stored, 3), Cell::number(learnt, 3)],
+        [Cell::from("Temperature")].into_iter().chain(temperatures.map(|t| Cell::number(t, 3))).collect(),
         row("Negative log-likelihood", &|c| c.nll),
         row("Brier score", &|c| c.brier),
     ];
@@ -82,11 +114,13 @@ fn table(kinds: [&Calibration; 3], stored: f64, learnt: f64) -> Table {
         rows.push(row(&format!("ECE, {bins} bins of equal mass"), &|c| c.ece[at].equal_mass));
     }
     rows.push(row("Classwise ECE", &|c| c.classwise_ece));
-    rows.push(row("Largest gap of a bin (MCE)", &|c| c.mce));
-    let columns = ["As trained", "Model file", "Calibrated here"].map(Column::number);
+    rows.push(row("Maximum calibration error (MCE)", &|c| c.mce));
+    let columns = ["As trained", "As stored", "Calibrated here"].map(Column::number);
     Table {
         columns: [Column::text("Measure")].into_iter().chain(columns).collect(),
         rows,
-        caption: "Lower is better in every row but the first.".into(),
+        caption: "Lower is better in every row but the first. ECE is the expected calibration error: the mean gap between \
+                  confidence and accuracy."
+            .into(),
     }
 }

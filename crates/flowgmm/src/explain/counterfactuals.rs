@@ -1,132 +1,150 @@
-//! Counterfactuals: the least that would have to change for another class.
+//! Counterfactuals: the smallest latent change that changes a row's class, decoded.
 
-use flowgmm::insight::{Counterfactual, counterfactuals};
-use flowgmm_report::{Cell, Column, Columns, Grid, Plot, Section, Table};
-use semisup::{
-    Classifier,
-    ndarray::{Array2, ArrayView1, Axis},
+use flowgmm_report::{Cell, Column, Columns, Section, Table};
+use ndarray::{ArrayView1, Axis};
+use serde::Serialize;
+
+use super::{
+    display::{Display, SheetRows, class_name, ranked, text},
+    subject::Subject,
 };
-use serde_json::{Value, json};
-
-use super::{Part, Subject, show};
-use crate::fit_report::short;
+use crate::{
+    insight::{Counterfactual, counterfactual, past_boundary},
+    pages::short,
+};
 
 /// Rows shown.
 const SHOWN: usize = 8;
 /// Columns named for each.
 const NAMED: usize = 4;
-/// How far to go, in distances to the boundary: a little across, so that the class has changed.
+/// How far to go, in distances to the boundary: a little further, so that the class has changed.
 const BEYOND: f64 = 1.1;
 
-/// The section.
-pub fn part(subject: &Subject) -> Part {
-    let (seen, model) = (&subject.seen, subject.model);
-    let rows = chosen(subject);
-    let x = seen.rows.x.select(Axis(0), &rows);
-    let (found, moved) = counterfactuals(model, x.view(), None, BEYOND);
-    let mut grids = Vec::new();
-    let mut tables = Vec::new();
-    if subject.show.layout().is_some() {
-        let (_, edge) = counterfactuals(model, x.view(), None, 1.0);
-        let lines = vec![
-            ("as it is".to_string(), x.clone()),
-            ("on the boundary".to_string(), edge),
-            ("across".to_string(), moved.clone()),
-            ("what changed".to_string(), (&moved - &x).mapv(f64::abs)),
-        ];
-        let sheet = subject.show.sheet(
-            "The least change",
-            "From left to right the rows of the table. The last line shows where pixels changed, darker for more.",
-            lines,
-        );
-        grids.push(Grid::of(Columns::One, vec![sheet.figure()]));
-    }
-    tables.push(table(subject, &rows, &x, &moved, &found));
-    let text = "The shortest move in the latent space that makes the model change its mind, decoded exactly; one tenth further \
-                than the boundary, so that the class has changed.";
-    let text = match subject.show.is_text() {
-        true => format!(
-            "{text} Texts cannot be made of embeddings, so that only classes and distances are shown."
-        ),
-        false => text.to_string(),
-    };
-    let section = Section { heading: "What would have to change?".into(), text, tables, grids };
-    let value: Vec<Value> = rows
-        .iter()
-        .zip(&found)
-        .filter_map(|(&row, found)| {
-            let Counterfactual { from, to, distance, .. } = found.as_ref()?;
-            let classes = model.classes();
-            Some(json!({
-                "row": seen.rows.names[row],
-                "from": classes[*from],
-                "to": classes[*to],
-                "distance": distance,
-            }))
-        })
-        .collect();
-    Part { section, json: Some(("counterfactuals", json!(value))) }
+/// Counterfactuals of a row of each class; in JSON, an array of them.
+#[derive(Clone, Debug, Serialize)]
+#[serde(transparent)]
+pub struct Counterfactuals {
+    /// One for each row that was looked at.
+    pub rows: Vec<CounterfactualRow>,
+    /// Images before, on the boundary and beyond it.
+    #[serde(skip)]
+    sheet: SheetRows,
 }
 
-/// For each class a row of middling distance from the boundary, as many as are shown.
+/// The smallest latent change that changes the class of a row.
+#[derive(Clone, Debug, Serialize)]
+pub struct CounterfactualRow {
+    /// The line of the row, or the name of the image.
+    pub row: String,
+    /// Its class.
+    pub from: String,
+    /// The class beyond the boundary.
+    pub to: String,
+    /// Latent distance to the boundary.
+    pub distance: f64,
+    /// The columns that change most for their spread: `age 31 → 44`. Empty for texts and images.
+    #[serde(skip)]
+    pub changes: Vec<String>,
+}
+
+impl Counterfactuals {
+    pub(super) fn find(subject: &Subject) -> Self {
+        let (seen, model) = (&subject.seen, subject.model);
+        let z = &seen.predictions.z;
+        let of = |row: usize| Some((row, counterfactual(model, z.row(row), None)?));
+        let found: Vec<(usize, Counterfactual)> = chosen(subject).into_iter().filter_map(of).collect();
+        let rows: Vec<usize> = found.iter().map(|(row, _)| *row).collect();
+        let x = seen.rows.x.select(Axis(0), &rows);
+        let z = z.select(Axis(0), &rows);
+        let decoded = |beyond: f64| {
+            let points = found.iter().map(|(_, found)| Some(found));
+            model.decode(past_boundary(z.view(), points, beyond).view())
+        };
+        let moved = decoded(BEYOND);
+        let classes = model.classes_ref();
+        let row = |(at, (row, found)): (usize, &(usize, Counterfactual))| CounterfactualRow {
+            row: seen.rows.names[*row].clone(),
+            from: classes[found.from].clone(),
+            to: classes[found.to].clone(),
+            distance: found.distance,
+            changes: changes(subject, x.row(at), moved.row(at)),
+        };
+        let rows = found.iter().enumerate().map(row).collect();
+        let sheet = match subject.display.is_images() && !found.is_empty() {
+            false => Vec::new(),
+            true => vec![
+                ("as it is".to_string(), x.clone()),
+                ("on the boundary".to_string(), decoded(1.0)),
+                ("beyond".to_string(), moved.clone()),
+                ("difference".to_string(), (&moved - &x).mapv(f64::abs)),
+            ],
+        };
+        Self { rows, sheet }
+    }
+}
+
+/// For each class, a row of the quarter nearest to the boundary; as many as are shown.
 fn chosen(subject: &Subject) -> Vec<usize> {
-    let seen = &subject.seen;
     let of = |k: usize| {
-        let mut rows: Vec<usize> = (0..seen.rows.n()).filter(|&row| seen.predicted[row] == k).collect();
-        rows.sort_by(|&a, &b| seen.boundary[a].total_cmp(&seen.boundary[b]).then(a.cmp(&b)));
+        let rows = subject.seen.predicted_as(k);
         rows.get(rows.len() / 4).copied()
     };
-    (0..subject.model.classes().len()).filter_map(of).take(SHOWN).collect()
-}
-
-fn table(
-    subject: &Subject,
-    rows: &[usize],
-    x: &Array2<f64>,
-    moved: &Array2<f64>,
-    found: &[Option<Counterfactual>],
-) -> Table {
-    let (seen, show) = (&subject.seen, &subject.show);
-    let with_columns = show.layout().is_none() && !show.is_text();
-    let row = |(at, &row): (usize, &usize)| {
-        let Some(found) = &found[at] else { return vec![Cell::from(seen.rows.names[row].as_str())] };
-        let mut cells = vec![Cell::from(short(&seen.rows.names[row], 28))];
-        cells.extend([found.from, found.to].map(|k| Cell::from(show.class(k))));
-        cells.push(Cell::number(found.distance, 2));
-        if with_columns {
-            cells.push(Cell::from(changes(subject, x.row(at), moved.row(at)).join("; ")));
-        }
-        cells
-    };
-    let first = if show.layout().is_some() { "Image" } else { "Line" };
-    let mut columns = vec![Column::text(first), Column::text("Class"), Column::text("Becomes")];
-    columns.push(Column::number("Distance"));
-    columns.extend(with_columns.then(|| Column::text("What changes most")));
-    Table { columns, rows: rows.iter().enumerate().map(row).collect(), ..Table::default() }
+    (0..subject.model.classes_ref().len()).filter_map(of).take(SHOWN).collect()
 }
 
 /// `age 31 → 44`, the columns that change most for their spread first.
 fn changes(subject: &Subject, x: ArrayView1<f64>, moved: ArrayView1<f64>) -> Vec<String> {
-    let Some(encoding) = subject.model.encoding() else { return Vec::new() };
-    let (Some(before), Some(after)) = (subject.show.decoded(x), subject.show.decoded(moved)) else {
+    let display = &subject.display;
+    let (Some(before), Some(after)) = (display.decoded(x), display.decoded(moved)) else {
         return Vec::new();
     };
     let spread = subject.seen.rows.x.std_axis(Axis(0), 0.0);
-    let mut columns: Vec<(&str, f64)> = Vec::new();
-    for (j, feature) in encoding.features().iter().enumerate() {
+    let change = |j: usize| {
         let change = (moved[j] - x[j]).abs() / spread[j].max(f64::MIN_POSITIVE);
-        let change = if change.is_finite() { change } else { 0.0 };
-        match columns.iter_mut().find(|(name, _)| *name == feature.column) {
-            Some((_, most)) => *most = most.max(change),
-            None => columns.push((&feature.column, change)),
-        }
-    }
-    columns.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let cell = |frame: &flowgmm_data::Frame, name: &str| {
-        let text = frame.column(name).and_then(|cells| cells.text(0).map(|text| text.into_owned()));
-        short(&show::tidy(&text.unwrap_or_else(|| "–".into())), 16)
+        if change.is_finite() { change } else { 0.0 }
     };
+    let columns = ranked(display.origins().into_iter().enumerate().map(|(j, name)| (name, change(j))));
+    let cell = |frame, name| text(frame, name, 16).unwrap_or_else(|| "–".into());
     let changed = columns.iter().map(|(name, _)| (name, cell(&before, name), cell(&after, name)));
     let changed = changed.filter(|(_, before, after)| before != after).take(NAMED);
     changed.map(|(name, before, after)| format!("{} {before} → {after}", short(name, 18))).collect()
+}
+
+pub(super) const HEADING: &str = "Counterfactuals: what would have to change?";
+
+pub(super) fn section(found: &Counterfactuals, display: &Display) -> Section {
+    let heading = HEADING.to_string();
+    if found.rows.is_empty() {
+        let text = "The model has no other class that could be reached.".into();
+        return Section { heading, text, ..Section::default() };
+    }
+    let mut text = "The shortest move in the latent space that changes the predicted class, decoded. It ends one tenth beyond \
+                    the boundary, so that the class has changed."
+        .to_string();
+    if display.is_text() {
+        text += " Embeddings cannot be turned back into texts, so only classes and distances are shown.";
+    }
+    let grids = display.sheet(
+        Columns::One,
+        "The smallest change",
+        "From left to right, the rows of the table. The last line shows which pixels change: the darker, the more.",
+        &found.sheet,
+    );
+    Section { heading, text, tables: vec![table(found, display)], grids }
+}
+
+fn table(found: &Counterfactuals, display: &Display) -> Table {
+    let row = |row: &CounterfactualRow| {
+        let mut cells = vec![display.name(&row.row)];
+        cells.extend([&row.from, &row.to].map(|class| Cell::from(class_name(class))));
+        cells.push(Cell::number(row.distance, 2));
+        if display.has_columns() {
+            cells.push(Cell::from(row.changes.join("; ")));
+        }
+        cells
+    };
+    let mut columns = vec![display.name_head(), Column::text("Class"), Column::text("Becomes")];
+    columns.push(Column::number("Distance"));
+    columns.extend(display.has_columns().then(|| Column::text("What changes most")));
+    Table { columns, rows: found.rows.iter().map(row).collect(), ..Table::default() }
 }

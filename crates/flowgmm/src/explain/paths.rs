@@ -1,153 +1,173 @@
-//! Paths between rows, within and between classes (paper, section 6.2): log p dips where a path changes class.
+//! Latent interpolation between rows, within and between classes (paper, section 6.2): log p dips where a path changes
+//! class.
 
-use flowgmm::insight::{Path, path};
-use flowgmm_report::{Cell, Column, Columns, Grid, LineChart, Plot, Section, Series, Table};
-use semisup::Classifier;
-use serde_json::{Value, json};
+use flowgmm_report::{Cell, Column, Columns, Figure, Grid, LineChart, Plot, Section, Series, Table};
+use ndarray::{Array2, Axis};
+use serde::Serialize;
 
-use super::{Part, Subject};
+use super::{
+    display::{Display, SheetRows, class_name},
+    subject::Subject,
+};
+use crate::{
+    insight::{Path, path},
+    pages::short,
+};
 
-/// Points of a path that are drawn as a curve.
+/// Points of a path.
 const POINTS: usize = 41;
-/// Every so many-th point is shown as an image.
+/// Every n-th point is shown as an image or a row of a table.
 const EVERY: usize = 5;
-/// Paths of each kind.
+/// Paths within a class, and paths between classes.
 const PATHS: usize = 3;
+/// Characters of a class in the name of a path.
+const CLASS: usize = 14;
 
-/// A path and between which classes.
-struct Found {
-    name: String,
-    within: bool,
-    path: Path,
+/// Paths within and between classes; in JSON, an array of them.
+#[derive(Clone, Debug, Serialize)]
+#[serde(transparent)]
+pub struct LatentPaths {
+    /// First those within a class, then those between classes.
+    pub paths: Vec<LatentPath>,
 }
 
-/// The section.
-pub fn part(subject: &Subject) -> Part {
-    let found = find(subject);
-    let heading = "Between two rows".to_string();
-    if found.is_empty() {
-        let text = "There are too few clear rows to walk between.".into();
-        return Part { section: Section { heading, text, ..Section::default() }, json: None };
-    }
-    let chart = |title: &str, of: &dyn Fn(&Path) -> &Vec<f64>, caption: &str| {
-        let series = found.iter().enumerate().map(|(i, found)| {
-            let values = of(&found.path);
-            let points = found.path.steps.iter().zip(values).map(|(&a, &v)| [a, v]).collect();
-            let series = Series { name: found.name.clone(), points, ..Series::default() }.coloured(i % 10);
-            if found.within { series } else { series.dashed() }
-        });
-        LineChart {
-            title: title.into(),
-            caption: caption.into(),
-            x_label: "share of the way".into(),
-            y_label: "nats".into(),
-            series: series.collect(),
-            ..LineChart::default()
+/// A straight path in the latent space from one row to another.
+#[derive(Clone, Debug, Serialize)]
+pub struct LatentPath {
+    /// Its name: `within 3` or `3 to 5`.
+    pub path: String,
+    /// Whether both ends are of one class.
+    pub within_class: bool,
+    /// Share of the way at each point, from 0 to 1.
+    pub steps: Vec<f64>,
+    /// log p(x) at each point.
+    pub log_p: Vec<f64>,
+    /// log p(z) at each point.
+    pub log_p_latent: Vec<f64>,
+    /// The class of each point.
+    pub classes: Vec<String>,
+    /// The decoded points, `[points, dim]`.
+    #[serde(skip)]
+    pub x: Array2<f64>,
+}
+
+impl LatentPaths {
+    pub(super) fn find(subject: &Subject) -> Option<Self> {
+        let classes = subject.model.classes_ref();
+        let usable: Vec<(usize, [usize; 2])> =
+            (0..classes.len()).filter_map(|k| Some((k, ends(subject, k)?))).collect();
+        let class = |k: usize| short(&classes[k], CLASS);
+        let mut paths = Vec::new();
+        for &(k, rows) in usable.iter().take(PATHS) {
+            paths.push(LatentPath::find(subject, format!("within {}", class(k)), true, rows));
         }
-        .figure()
-    };
-    let mut grids = vec![Grid::of(
-        Columns::Two,
-        vec![
-            chart(
-                "log p(z) along the path",
-                &|p| &p.log_p_latent,
-                "In the latent space. Dashed paths lead to another class.",
-            ),
-            chart(
-                "log p(x) along the path",
-                &|p| &p.log_p,
-                "In your units: the same, times how much the flow stretches space.",
-            ),
-        ],
-    )];
-    let mut tables = Vec::new();
-    if subject.show.layout().is_some() {
-        let rows = found.iter().map(|found| {
-            let at: Vec<usize> = (0..POINTS).step_by(EVERY).collect();
-            (found.name.clone(), found.path.x.select(semisup::ndarray::Axis(0), &at))
-        });
-        let sheet = subject.show.sheet(
-            "Images on the way",
-            "From one image to the other, in even steps.",
-            rows.collect(),
-        );
-        grids.push(Grid::of(Columns::One, vec![sheet.figure()]));
-    } else if !subject.show.is_text() {
-        tables.extend(found.iter().find(|found| !found.within).map(|found| steps(subject, found)));
+        for pair in usable.windows(2).take(PATHS) {
+            let [(a, from), (b, to)] = [pair[0], pair[1]];
+            let name = format!("{} to {}", class(a), class(b));
+            paths.push(LatentPath::find(subject, name, false, [from[0], to[0]]));
+        }
+        (!paths.is_empty()).then_some(Self { paths })
     }
-    let section = Section {
-        heading,
-        text: "Two rows are joined by a straight line in the latent space and each point of it decoded. Within a class the \
-               way leads through likely rows; between classes log p(z) dips where the way crosses the boundary, because no \
-               rows are there. Ends are typical rows of their class."
-            .into(),
-        tables,
-        grids,
-    };
-    let classes = subject.model.classes();
-    let value: Vec<Value> = found
-        .iter()
-        .map(|found| {
-            let names: Vec<&String> = found.path.classes.iter().map(|&k| &classes[k]).collect();
-            json!({
-                "path": found.name,
-                "within_class": found.within,
-                "steps": found.path.steps,
-                "log_p": found.path.log_p,
-                "log_p_latent": found.path.log_p_latent,
-                "classes": names,
-            })
-        })
-        .collect();
-    Part { section, json: Some(("paths", json!(value))) }
 }
 
-/// Paths within the first classes and from each to the next.
-fn find(subject: &Subject) -> Vec<Found> {
+/// Two typical rows of a class, which is also their predicted class: a quarter and half of the way from those furthest from
+/// the boundary to those nearest to it.
+fn ends(subject: &Subject, k: usize) -> Option<[usize; 2]> {
     let seen = &subject.seen;
-    let n_classes = subject.model.classes().len();
-    // Typical rows of each class: those nearest to its middle distance from the boundary, surest half.
-    let ends = |k: usize| -> Option<[usize; 2]> {
-        let mut rows: Vec<usize> =
-            (0..seen.rows.n()).filter(|&row| seen.predicted[row] == k && seen.class(row) == k).collect();
-        rows.sort_by(|&a, &b| seen.boundary[b].total_cmp(&seen.boundary[a]).then(a.cmp(&b)));
-        (rows.len() >= 2).then(|| [rows[rows.len() / 4], rows[rows.len() / 2]])
-    };
-    let usable: Vec<(usize, [usize; 2])> = (0..n_classes).filter_map(|k| Some((k, ends(k)?))).collect();
-    let walk = |name: String, within: bool, from: usize, to: usize| Found {
-        name,
-        within,
-        path: path(subject.model, seen.rows.x.row(from), seen.rows.x.row(to), POINTS),
-    };
-    let class = |k: usize| crate::fit_report::short(&subject.model.classes()[k], 14);
-    let mut found = Vec::new();
-    for (k, [one, other]) in usable.iter().take(PATHS) {
-        found.push(walk(format!("within {}", class(*k)), true, *one, *other));
-    }
-    for pair in usable.windows(2).take(PATHS) {
-        let [(a, from), (b, to)] = pair else { continue };
-        found.push(walk(format!("{} to {}", class(*a), class(*b)), false, from[0], to[0]));
-    }
-    found
+    let mut rows: Vec<usize> =
+        (0..seen.rows.n()).filter(|&row| seen.predicted[row] == k && seen.class(row) == k).collect();
+    rows.sort_by(|&a, &b| seen.boundary[b].total_cmp(&seen.boundary[a]).then(a.cmp(&b)));
+    (rows.len() >= 2).then(|| [rows[rows.len() / 4], rows[rows.len() / 2]])
 }
 
-/// A path between classes as rows of the user's columns.
-fn steps(subject: &Subject, found: &Found) -> Table {
+impl LatentPath {
+    fn find(subject: &Subject, name: String, within_class: bool, [from, to]: [usize; 2]) -> Self {
+        let x = &subject.seen.rows.x;
+        let Path { steps, x, log_p, log_p_latent, classes } =
+            path(subject.model, x.row(from), x.row(to), POINTS);
+        let names = subject.model.classes_ref();
+        let classes = classes.into_iter().map(|k| names[k].clone()).collect();
+        Self { path: name, within_class, steps, log_p, log_p_latent, classes, x }
+    }
+}
+
+pub(super) const HEADING: &str = "Interpolation in the latent space";
+
+pub(super) fn section(found: Option<&LatentPaths>, display: &Display) -> Section {
+    let (heading, noun) = (HEADING.to_string(), display.noun());
+    let Some(LatentPaths { paths }) = found else {
+        let text = format!("There are too few {noun} of one class to interpolate between.");
+        return Section { heading, text, ..Section::default() };
+    };
+    let charts = vec![
+        chart(
+            paths,
+            "log p(z) along the path",
+            |path| &path.log_p_latent,
+            "In the latent space. Dashed paths lead to another class.",
+        ),
+        chart(
+            paths,
+            "log p(x) along the path",
+            |path| &path.log_p,
+            "In the units of the data: log p(z) plus the log-determinant of the flow.",
+        ),
+    ];
+    let mut grids = vec![Grid::of(Columns::Two, charts)];
+    let shown: Vec<usize> = (0..POINTS).step_by(EVERY).collect();
+    let lines: SheetRows =
+        paths.iter().map(|path| (path.path.clone(), path.x.select(Axis(0), &shown))).collect();
+    grids.extend(display.sheet(
+        Columns::One,
+        "Images along the paths",
+        "From one image to the other, in even steps.",
+        &lines,
+    ));
+    let between = paths.iter().find(|path| !path.within_class).filter(|_| display.has_columns());
+    Section {
+        heading,
+        text: format!(
+            "Two {noun} are joined by a straight line in the latent space, and its points are decoded. Within a class the \
+             path stays where {noun} are likely; between classes, log p(z) dips where the path crosses the boundary, since \
+             hardly any {noun} are there. The ends are typical of their classes."
+        ),
+        tables: between.map(|path| table(path, display)).into_iter().collect(),
+        grids,
+    }
+}
+
+fn chart(paths: &[LatentPath], title: &str, of: fn(&LatentPath) -> &Vec<f64>, caption: &str) -> Figure {
+    let series = paths.iter().enumerate().map(|(i, path)| {
+        let points = path.steps.iter().zip(of(path)).map(|(&step, &value)| [step, value]).collect();
+        let series = Series { name: path.path.clone(), points, ..Series::default() }.coloured(i % 10);
+        if path.within_class { series } else { series.dashed() }
+    });
+    LineChart {
+        title: title.into(),
+        caption: caption.into(),
+        x_label: "share of the way".into(),
+        y_label: "nats".into(),
+        series: series.collect(),
+        ..LineChart::default()
+    }
+    .figure()
+}
+
+/// A path as rows of the user's columns.
+fn table(path: &LatentPath, display: &Display) -> Table {
     let row = |at: usize| {
-        let path = &found.path;
         let mut cells = vec![
             Cell::number(path.steps[at], 2),
-            Cell::from(subject.show.class(path.classes[at])),
+            Cell::from(class_name(&path.classes[at])),
             Cell::number(path.log_p[at], 2),
         ];
-        cells.extend(subject.show.cells_of(path.x.row(at)));
+        cells.extend(display.cells_of(path.x.row(at)));
         cells
     };
     let mut columns = vec![Column::number("Way"), Column::text("Class"), Column::number("log p(x)")];
-    columns.extend(subject.show.heads());
+    columns.extend(display.heads());
     Table {
-        caption: format!("The way from {}, decoded.", found.name),
+        caption: format!("The path from {}, decoded.", path.path),
         columns,
         rows: (0..POINTS).step_by(EVERY).map(row).collect(),
     }

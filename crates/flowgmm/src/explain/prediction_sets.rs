@@ -1,85 +1,118 @@
-//! Prediction sets that keep their promise, and what abstaining buys.
+//! Conformal prediction sets, and selective prediction: the risk if only the most confident rows are answered.
 
 use flowgmm_report::{Cell, Column, Columns, Grid, LineChart, Plot, Section, Series, Table};
-use serde_json::json;
+use semisup::metrics::Coverage;
+use serde::Serialize;
 
-use super::{Part, Subject};
-use crate::fit_report::percent;
+use super::{assessment::LEAST, display::Display, subject::Subject};
+use crate::pages::percent;
 
-/// Risks for which the table says how much can be answered.
+/// Risks for which the table says which share of rows can be answered.
 const RISKS: [f64; 3] = [0.01, 0.02, 0.05];
 /// Points of the curve that are drawn and written.
 const POINTS: usize = 200;
 
-/// The section.
-pub fn part(subject: &Subject) -> Part {
-    let heading = "When to believe it, and when to abstain".to_string();
-    let Some(judged) = &subject.judged else {
-        let text = "Prediction sets and the price of errors need at least 20 rows with labels: name them with --label (of \
-                    IDX images with --labels).";
-        return Part { section: Section { heading, text: text.into(), ..Section::default() }, json: None };
-    };
-    let found = judged.coverage;
-    let wanted = percent(1.0 - subject.alpha);
-    let risk = &judged.risk;
-    let step = risk.points.len().div_ceil(POINTS).max(1);
-    let points: Vec<[f64; 2]> =
-        risk.points.iter().step_by(step).chain(risk.points.last()).map(|p| [p.0, p.1]).collect();
-    let chart = LineChart {
-        title: "Risk and coverage".into(),
-        caption: "If only the surest share of rows is answered, how many answers are wrong? A curve that falls to the left \
-                  means that confidence knows where the errors are."
-            .into(),
-        x_label: "share answered".into(),
-        y_label: "share wrong".into(),
-        series: vec![Series { name: "wrong answers".into(), points: points.clone(), ..Series::default() }],
-        ..LineChart::default()
-    };
-    let few = match judged.conformal.threshold.is_finite() {
-        true => String::new(),
-        false => format!(
-            " So few labelled {} cannot promise {wanted}: every set holds every class.",
-            subject.what()
-        ),
-    };
-    let section = Section {
-        heading,
-        text: format!(
-            "A prediction set holds every class that cannot be ruled out; a split-conformal threshold makes it hold the true \
-             one in at least {wanted} of cases, whatever the model, as long as new rows come from where these came from. \
-             Measured here, each half of the labels by the threshold of the other: {} of sets hold the true class, with \
-             {:.2} classes on average; {} hold one class, {} none.{few}\n\nA set with several classes says between which the \
-             model cannot decide; a set with none that no class is as clear as the model's usual hits. Both are reasons to \
-             ask a person.",
-            percent(found.coverage),
-            found.mean_size,
-            percent(found.single),
-            percent(found.empty)
-        ),
-        tables: vec![table(subject)],
-        grids: vec![Grid::of(Columns::Two, vec![chart.figure()])],
-    };
-    let value = json!({
-        "alpha": subject.alpha,
-        "threshold": judged.conformal.threshold.is_finite().then_some(judged.conformal.threshold),
-        "measured": found,
-        "aurc": risk.aurc,
-        "risk_coverage": points,
-    });
-    Part { section, json: Some(("prediction_sets", value)) }
+/// Prediction sets and the risk at each coverage, cross-fitted on held-out halves of the labels.
+#[derive(Clone, Debug, Serialize)]
+pub struct PredictionSets {
+    /// The share of rows whose set may miss the true class.
+    pub alpha: f64,
+    /// The largest nonconformity of a class in a set, fitted to all labels; infinite, in JSON null, if there are too few
+    /// labels to leave any class out.
+    pub threshold: f64,
+    /// How often sets contain the true class, and how large they are.
+    pub measured: Coverage,
+    /// Area under the risk-coverage curve.
+    pub aurc: f64,
+    /// Points (coverage, risk).
+    pub risk_coverage: Vec<[f64; 2]>,
+    /// Share of wrong predictions if every row is answered.
+    #[serde(skip)]
+    pub error_rate: f64,
+    /// Risks, and the share of rows that can be answered at such a risk.
+    #[serde(skip)]
+    pub coverage_at_risk: Vec<(f64, f64)>,
 }
 
-fn table(subject: &Subject) -> Table {
-    let judged = subject.judged.as_ref().expect("the caller has looked");
+impl PredictionSets {
+    pub(super) fn find(subject: &Subject) -> Option<Self> {
+        let assessment = subject.assessment.as_ref()?;
+        let risk = &assessment.risk;
+        let step = risk.points.len().div_ceil(POINTS).max(1);
+        let points = risk.points.iter().step_by(step).chain(risk.points.last());
+        Some(Self {
+            alpha: subject.alpha,
+            threshold: assessment.conformal.threshold,
+            measured: assessment.coverage,
+            aurc: risk.aurc,
+            risk_coverage: points.map(|point| [point.0, point.1]).collect(),
+            error_rate: 1.0 - assessment.accuracy(),
+            coverage_at_risk: RISKS.map(|most| (most, risk.coverage_at(most))).to_vec(),
+        })
+    }
+}
+
+pub(super) const HEADING: &str = "Prediction sets, and when to abstain";
+
+pub(super) fn section(found: Option<&PredictionSets>, display: &Display) -> Section {
+    let (heading, noun) = (HEADING.to_string(), display.noun());
+    let Some(found) = found else {
+        let text = format!(
+            "Prediction sets and the risk of wrong answers need at least {LEAST} {noun} with labels, and two classes."
+        );
+        return Section { heading, text, ..Section::default() };
+    };
+    let chart = LineChart {
+        title: "Risk-coverage curve".into(),
+        caption: format!(
+            "If only the {noun} that the model is most confident about are answered, how many answers are wrong? A curve \
+             that falls towards the left means that confidence tells right answers from wrong ones."
+        ),
+        x_label: "coverage: share answered".into(),
+        y_label: "risk: share wrong".into(),
+        series: vec![Series {
+            name: "wrong answers".into(),
+            points: found.risk_coverage.clone(),
+            ..Series::default()
+        }],
+        ..LineChart::default()
+    };
+    let text = text(found, noun);
+    let grids = vec![Grid::of(Columns::Two, vec![chart.figure()])];
+    Section { heading, text, tables: vec![table(found)], grids }
+}
+
+fn text(found: &PredictionSets, noun: &str) -> String {
+    let wanted = percent(1.0 - found.alpha);
+    let few = match found.threshold.is_finite() {
+        true => String::new(),
+        false => format!(
+            " With so few labelled {noun}, only sets that hold every class can guarantee {wanted}, so that is what they do."
+        ),
+    };
+    let Coverage { coverage, mean_size, single, empty, .. } = found.measured;
+    format!(
+        "A prediction set holds every class that cannot be ruled out. Its split-conformal threshold makes it contain the true \
+         class in at least {wanted} of cases, whatever the model, provided that new {noun} come from the same distribution \
+         as these. Measured here by cross-fitting, each half of the labels with the threshold of the other half: {} of the \
+         sets contain the true class, with {mean_size:.2} classes on average; {} hold one class, {} none.{few}\n\nA set with \
+         several classes names those between which the model cannot decide. An empty set means that no class stands out as \
+         clearly as is usual when the model is right. Both are reasons to ask a person.",
+        percent(coverage),
+        percent(single),
+        percent(empty)
+    )
+}
+
+fn table(found: &PredictionSets) -> Table {
     let row = |(name, value): (String, String)| vec![Cell::from(name), Cell::from(value)];
-    let mut rows = vec![("Errors if every row is answered".to_string(), percent(1.0 - judged.accuracy()))];
-    rows.extend(RISKS.map(|risk| {
-        let share = judged.risk.coverage_at(risk);
-        (format!("Share that can be answered with at most {} errors", percent(risk)), percent(share))
+    let mut rows = vec![("Error rate if every row is answered".to_string(), percent(found.error_rate))];
+    rows.extend(found.coverage_at_risk.iter().map(|(risk, share)| {
+        (format!("Share that can be answered with at most {} errors", percent(*risk)), percent(*share))
     }));
-    rows.push(("Mean risk over all shares (AURC)".into(), format!("{:.4}", judged.risk.aurc)));
+    rows.push(("Area under the risk-coverage curve (AURC)".into(), format!("{:.4}", found.aurc)));
     Table {
-        columns: vec![Column::text("Abstaining"), Column::number("")],
+        columns: vec![Column::text("Selective prediction"), Column::number("")],
         rows: rows.into_iter().map(row).collect(),
         ..Table::default()
     }
