@@ -45,6 +45,7 @@ mod config;
 mod cost;
 mod error;
 mod evaluate;
+pub mod explain;
 mod fit;
 mod fitter;
 pub mod insight;
@@ -69,6 +70,7 @@ pub use config::{Calibration, Dequantise, FitConfig, MultiStart, Prepare, Quanti
 pub use cost::Cost;
 pub use error::{Error, ErrorKind, Need, Result};
 pub use evaluate::{Calibrated, Evaluation, calibrate, evaluate};
+pub use explain::{ExplainRequest, Explanation, explain};
 pub use fit::{Checkpoint, Fit, FitPlan, Request, fit};
 pub use fitter::{Fitter, FlowGmmLearner};
 pub use latent::{Encoded, EncodedChunks, decode, decode_table, encode};

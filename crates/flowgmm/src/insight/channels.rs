@@ -1,8 +1,8 @@
 //! What a channel does (paper, section 6.3): x(alpha) = f_{:l}^-1(f_{:l}(x) + alpha sigma_c delta_c).
 //!
 //! delta_c is one at channel c, everywhere or at one place; sigma_c the standard deviation of the channel's activations
-//! over rows and places. Statistics of all layers are collected in one pass through the flow; a picture of one feature
-//! then costs one pass through its first layers and one back.
+//! over rows and places. Statistics of all layers are collected in one pass through the flow; an image of one feature then
+//! costs one pass through the layers up to its own, and one back.
 //!
 //! Layers of images have channels of `height x width` places; from the first dense layer on every number is a channel.
 
@@ -18,7 +18,7 @@ use flowgmm_core::{
 
 use crate::model::Model;
 
-/// Mean and spread of every channel of every layer.
+/// Mean and standard deviation of every channel of every layer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChannelStatistics {
     /// Rows they were collected from.
@@ -30,7 +30,7 @@ pub struct ChannelStatistics {
 /// Statistics of one layer's activations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LayerStatistics {
-    /// What the activations are: channels of places; `dim x 1 x 1` for dense layers.
+    /// Channels, height and width of the activations; `dim x 1 x 1` for dense layers.
     pub shape: ImageShape,
     /// Mean of each channel over rows and places.
     pub mean: Vec<f64>,
@@ -38,19 +38,19 @@ pub struct LayerStatistics {
     pub spread: Vec<f64>,
 }
 
-/// One feature.
+/// A channel of a layer, everywhere or at one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Feature {
-    /// Layers passed: 1 is the first layer's output.
+    /// How many layers the activations have passed: 1 is the output of the first.
     pub layer: usize,
-    /// Which channel.
+    /// The channel, from 0.
     pub channel: usize,
     /// Row and column of the place that is moved; everywhere if `None`.
     pub place: Option<(usize, usize)>,
 }
 
 impl ChannelStatistics {
-    /// Passes rows, `[n, dim_in]`, through the flow once.
+    /// Collects the statistics in one pass of rows `[n, dim_in]` through the flow.
     pub fn collect(model: &Model, x: ArrayView2<f64>) -> Self {
         let gmm = model.gmm();
         let shapes = shapes(gmm.flow().spec());
@@ -73,7 +73,8 @@ impl ChannelStatistics {
         Self { rows: x.nrows(), layers: shapes.into_iter().zip(sums).map(layer).collect() }
     }
 
-    /// x(alpha) for each alpha, `[alphas, dim_in]`, in the user's columns and units.
+    /// The row x with a feature moved by alpha standard deviations, x(alpha), for each alpha: `[alphas, dim_in]`, in the
+    /// user's columns and units.
     ///
     /// # Panics
     /// If the flow has no such layer, channel or place.
@@ -122,10 +123,10 @@ fn add(sums: &mut [(f64, f64)], h: ArrayView2<f64>, shape: ImageShape) {
     }
 }
 
-/// What the activations after each layer are.
+/// The shape of the activations after each layer.
 fn shapes(spec: &FlowSpec) -> Vec<ImageShape> {
     let flat = ImageShape { channels: spec.dim, height: 1, width: 1 };
-    // Before the first layer of images, elementwise layers keep the picture's own shape.
+    // Elementwise layers before the first image layer keep the shape of the image.
     let first = spec.layers.iter().find_map(|layer| match layer {
         BijectionSpec::Squeeze { shape }
         | BijectionSpec::ChannelMix { shape, .. }
@@ -148,18 +149,18 @@ fn shapes(spec: &FlowSpec) -> Vec<ImageShape> {
 
 #[cfg(test)]
 mod tests {
-    use semisup::Toy;
+    use semisup::{Learner, Toy};
 
     use super::*;
-    use crate::{FitConfig, Fitter, analysis};
+    use crate::{FitConfig, FlowGmmLearner, analysis};
 
-    /// On a table every number is a channel: the same as the golden functions of `analysis`.
+    /// On a table every number is a channel, and the golden functions of `analysis` say the same.
     #[test]
     fn agrees_with_the_plain_functions() {
         let data = Toy::Moons.problem(1).train;
         let mut config = FitConfig::toy();
         config.train.steps = 5;
-        let model = Fitter::new(&config, &data, 0).run(&mut ()).unwrap();
+        let model = FlowGmmLearner { name: "FlowGMM".into(), config }.fit(&data, 0).unwrap();
         let found = ChannelStatistics::collect(&model, data.x());
         let x = model.preprocess().apply(data.x());
         for layer in [1, 3] {

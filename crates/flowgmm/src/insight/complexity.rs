@@ -1,26 +1,26 @@
-//! How complex a picture is: the length of a universal code, as a background for the likelihood (Serra et al. 2020).
+//! The complexity of an image: the length of a universal code, as a background for the likelihood (Serra et al. 2020).
 //!
-//! Each pixel is foretold from its neighbours (left, above and above left, by the median rule of lossless JPEG) and the
-//! error coded by an adaptive model: with n errors seen in this context, c_e of them equal to e,
+//! Each pixel is predicted from its neighbours (left, above and above left, by the median rule of lossless JPEG), and the
+//! prediction error is coded by an adaptive model: with n errors seen in this context, c_e of them equal to e,
 //!
 //!   p(e) = (c_e + w q(e)) / (n + w),   q half on 0, a quarter uniform, a quarter falling geometrically with |e|
 //!
 //! Contexts are three levels of activity around the pixel. -sum log p(e), in nats, is a code length in the strict sense:
-//! a decoder that sees the same pixels can follow. Smooth pictures are short, textured ones long.
+//! a decoder can undo it pixel by pixel. Smooth images have short codes, textured ones long codes.
 
 use std::f64::consts::LN_2;
 
 use flowgmm_data::Picture;
 
-/// Weight of q: so many errors have to be seen before counts matter more.
+/// Weight of q: counts outweigh it once this many errors have been seen.
 const WEIGHT: f64 = 4.0;
-/// Values of an error, which wraps around.
+/// Possible values of an error, which wraps around like a byte.
 const VALUES: usize = 256;
 
-/// Nats that the code needs for a picture.
+/// The length of an image's code, in nats.
 pub fn code_length(picture: &Picture) -> f64 {
     let (height, width) = (picture.height, picture.width);
-    let expected = expectation();
+    let q = initial();
     let mut counts = vec![[0u32; VALUES]; 3];
     let mut seen = [0u32; 3];
     let mut nats = 0.0;
@@ -31,9 +31,9 @@ pub fn code_length(picture: &Picture) -> f64 {
             let above = if row > 0 { plane[at - width] } else { 0 };
             let corner = if row > 0 && column > 0 { plane[at - width - 1] } else { 0 };
             let context = activity(left, above, corner);
-            let error = plane[at].wrapping_sub(foretold(left, above, corner)) as usize;
-            let p = (f64::from(counts[context][error]) + WEIGHT * expected[error])
-                / (f64::from(seen[context]) + WEIGHT);
+            let error = plane[at].wrapping_sub(predicted(left, above, corner)) as usize;
+            let p =
+                (f64::from(counts[context][error]) + WEIGHT * q[error]) / (f64::from(seen[context]) + WEIGHT);
             nats -= p.ln();
             counts[context][error] += 1;
             seen[context] += 1;
@@ -42,17 +42,18 @@ pub fn code_length(picture: &Picture) -> f64 {
     nats
 }
 
-/// The smaller or the larger neighbour beside an edge, the plane through all three elsewhere.
-fn foretold(left: u8, above: u8, corner: u8) -> u8 {
+/// The median of left, above, and left + above - corner.
+fn predicted(left: u8, above: u8, corner: u8) -> u8 {
     let (low, high) = (left.min(above), left.max(above));
     match corner {
         c if c >= high => low,
         c if c <= low => high,
-        // Between both, so that it fits a byte.
+        // Between the two, so it fits a byte.
         c => (i16::from(left) + i16::from(above) - i16::from(c)) as u8,
     }
 }
 
+/// How much the neighbours differ, in three levels.
 fn activity(left: u8, above: u8, corner: u8) -> usize {
     match left.abs_diff(corner).max(above.abs_diff(corner)) {
         0 => 0,
@@ -61,8 +62,8 @@ fn activity(left: u8, above: u8, corner: u8) -> usize {
     }
 }
 
-/// q(e), `[256]`.
-fn expectation() -> [f64; VALUES] {
+/// q(e), the distribution of errors before any is seen, `[256]`.
+fn initial() -> [f64; VALUES] {
     let falling = |e: usize| (-LN_2 / 8.0 * (e.min(VALUES - e)) as f64).exp();
     let total: f64 = (0..VALUES).map(falling).sum();
     std::array::from_fn(|e| 0.25 / VALUES as f64 + 0.25 * falling(e) / total + if e == 0 { 0.5 } else { 0.0 })
@@ -75,11 +76,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_foretold_adds_up_to_one() {
-        assert!((expectation().iter().sum::<f64>() - 1.0).abs() < 1e-12);
+    fn initial_probabilities_sum_to_one() {
+        assert!((initial().iter().sum::<f64>() - 1.0).abs() < 1e-12);
     }
 
-    /// One value costs next to nothing, a ramp little, noise as much as it must: log 256 nats a pixel at least.
+    /// A constant costs next to nothing, a ramp little, noise at least log 256 nats a pixel.
     #[test]
     fn noise_is_long_and_order_is_short() {
         let length = |of: &mut dyn FnMut(usize) -> u8| {

@@ -7,19 +7,20 @@
 //!
 //! (Hasofer and Lind 1974, Rackwitz and Fiessler 1978). For Gaussians of one covariance sigma^2 I, as in the paper, g is
 //! affine and the first step is exact: the nearest of the hyperplanes that bound the class. Otherwise it converges to a
-//! local optimum; where it does not settle, the crossing on the way to the other class's mean is taken instead.
+//! local optimum; where it does not converge, the point where the line to the other class's mean crosses the boundary is
+//! taken instead.
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 
 use super::latent::Latent;
 use crate::model::Model;
 
-/// Steps of the iteration.
+/// Most steps of the iteration.
 const STEPS: usize = 50;
 /// Largest |g| in nats that counts as on the boundary.
 const TOLERANCE: f64 = 1e-6;
 
-/// The nearest point of another class.
+/// The nearest latent point of another class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counterfactual {
     /// The class of the row.
@@ -33,13 +34,13 @@ pub struct Counterfactual {
 }
 
 /// The nearest latent point of class `target`, or of any other class, for the latent point `z`. `None` if no other class
-/// can be reached: there is one class only, or `z` is in the target already.
+/// can be reached: there is only one class, or `z` belongs to the target already.
 pub fn counterfactual(model: &Model, z: ArrayView1<f64>, target: Option<usize>) -> Option<Counterfactual> {
     nearest(&Latent::of(model), z, target)
 }
 
-/// The same for rows, `[n, dim_in]`, with the rows that the points on the boundary decode to after going `beyond` times
-/// the distance (1 is the boundary itself). Rows without one are left out of neither: they decode to themselves.
+/// The counterfactual of each row `[n, dim_in]`, and the rows that it decodes to after going `beyond` times the distance to
+/// the boundary: 1 is the boundary itself. Rows without a counterfactual decode to themselves.
 pub fn counterfactuals(
     model: &Model,
     x: ArrayView2<f64>,
@@ -50,18 +51,27 @@ pub fn counterfactuals(
     let z = model.encode(x);
     let found: Vec<Option<Counterfactual>> =
         z.axis_iter(Axis(0)).map(|z| nearest(&latent, z, target)).collect();
-    let mut moved = z.clone();
-    for ((mut to, from), found) in moved.rows_mut().into_iter().zip(z.rows()).zip(&found) {
+    let moved = past_boundary(z.view(), found.iter().map(Option::as_ref), beyond);
+    (found, model.decode(moved.view()))
+}
+
+/// Latent points moved towards their counterfactuals, `beyond` times as far as the boundary; others stay.
+pub(crate) fn past_boundary<'a>(
+    z: ArrayView2<f64>,
+    found: impl Iterator<Item = Option<&'a Counterfactual>>,
+    beyond: f64,
+) -> Array2<f64> {
+    let mut moved = z.to_owned();
+    for ((mut to, from), found) in moved.rows_mut().into_iter().zip(z.rows()).zip(found) {
         if let Some(found) = found {
             to.assign(&(&from + &((&found.z - &from) * beyond)));
         }
     }
-    let decoded = model.decode(moved.view());
-    (found, decoded)
+    moved
 }
 
 fn nearest(latent: &Latent, z: ArrayView1<f64>, target: Option<usize>) -> Option<Counterfactual> {
-    let joint = latent.verdict(z);
+    let joint = latent.log_posterior(z);
     let from = (0..joint.len()).max_by(|&a, &b| joint[a].total_cmp(&joint[b]))?;
     let candidates = (0..joint.len()).filter(|&k| k != from && target.is_none_or(|target| target == k));
     let of = |to: usize| {
@@ -75,7 +85,7 @@ fn nearest(latent: &Latent, z: ArrayView1<f64>, target: Option<usize>) -> Option
 /// The nearest point where `to` is as probable as `from`.
 fn on_boundary(latent: &Latent, z: ArrayView1<f64>, from: usize, to: usize) -> Option<Array1<f64>> {
     let g = |point: ArrayView1<f64>| {
-        let joint = latent.verdict(point);
+        let joint = latent.log_posterior(point);
         joint[to] - joint[from]
     };
     let scale = 1.0 + g(z).abs();
@@ -165,12 +175,12 @@ mod tests {
         for _ in 0..20 {
             let z = array![rng.random_range(-1.5..1.5), rng.random_range(-1.0..3.0)];
             let found = nearest(&odd, z.view(), None).unwrap();
-            let joint = odd.verdict(found.z.view());
+            let joint = odd.log_posterior(found.z.view());
             assert!((joint[0] - joint[1]).abs() < 1e-3, "{joint:?}");
             for _ in 0..2000 {
                 let (angle, share): (f64, f64) = (rng.random_range(0.0..6.3), rng.random_range(0.0..0.97));
                 let near = &z + &array![angle.cos(), angle.sin()].mapv(|v| v * share * found.distance);
-                let joint = odd.verdict(near.view());
+                let joint = odd.log_posterior(near.view());
                 assert_eq!(joint[1] > joint[0], found.from == 1, "{z} {near} {}", found.distance);
             }
         }
@@ -186,7 +196,7 @@ mod tests {
                 let mut ends = [z.clone(), z.clone()];
                 ends[0][d] -= h;
                 ends[1][d] += h;
-                let [low, high] = ends.map(|end| odd.verdict(end.view())[k]);
+                let [low, high] = ends.map(|end| odd.log_posterior(end.view())[k]);
                 assert!(((high - low) / (2.0 * h) - gradient[d]).abs() < 1e-7);
             }
         }

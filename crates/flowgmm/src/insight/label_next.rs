@@ -1,41 +1,53 @@
-//! Which rows to label next: those whose labels would teach the model most.
+//! Active learning: which rows to label next, because their labels would teach the model most.
 //!
 //!   gain(i) = (u_i + 1/10)  sqrt(r_i)  d_i^2
 //!
-//! u_i is how undecided the model is: the entropy of its calibrated probabilities, as a share of log K. r_i is the rank of
-//! the density around the row, from its nearest neighbours: a label speaks for the rows around it, and of a stray there
-//! are none. d_i is the distance to the nearest row that is labelled or was chosen before: rows are chosen one by one, so
-//! that no two of them tell the same story. Uncertainty alone did worse than chance where it was tried with few labels.
+//! u_i is the entropy of the model's calibrated probabilities, as a share of log K. r_i is the rank of the density around
+//! the row, estimated from its nearest neighbours: a label speaks for the rows around it, and an outlier has none. d_i is
+//! the distance to the nearest row that is labelled or already chosen: rows are chosen one by one, so that no two of them
+//! are alike. Entropy alone did worse than random choice in our experiments with few labels.
 
 use flowgmm_learners::graph::knn;
 use ndarray::{ArrayView1, ArrayView2};
 
 use crate::model::Model;
 
-/// Neighbours that tell the density.
+/// Neighbours that the density is estimated from.
 const NEIGHBOURS: usize = 10;
-/// Added to the undecidedness of every row: a model may be sure and wrong of a cluster that no label has reached.
+/// Added to the entropy of every row: a model may be sure and wrong about a cluster without any label.
 const DOUBT: f64 = 0.1;
 
 /// A row worth labelling.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Suggestion {
-    /// Which of the candidates.
+    /// Its number among the candidates.
     pub row: usize,
-    /// What it is chosen by; comparable within one choice only.
+    /// The criterion that it was chosen by; comparable only within one choice.
     pub gain: f64,
     /// Entropy of the model's probabilities as a share of log K.
-    pub undecided: f64,
-    /// Share of candidates in thinner surroundings.
+    pub entropy: f64,
+    /// Share of candidates in less dense regions.
     pub density: f64,
-    /// Distance to the nearest labelled or chosen row before, in the space the flow receives.
+    /// Distance to the nearest row that is labelled or was chosen before, in the preprocessed space.
     pub distance: f64,
 }
 
-/// The `count` best of the candidates `x`, `[n, dim_in]`, best first, beside rows that are labelled already.
+/// The `count` rows most worth labelling among the candidates `x`, `[n, dim_in]`, best first; `labelled` are the rows that
+/// have labels already.
 pub fn label_next(
     model: &Model,
     x: ArrayView2<f64>,
+    labelled: Option<ArrayView2<f64>>,
+    count: usize,
+) -> Vec<Suggestion> {
+    suggestions(model, x, model.score(x).log_probs.view(), labelled, count)
+}
+
+/// [`label_next`] for candidates whose log p(k | x), `[n, K]`, is known.
+pub(crate) fn suggestions(
+    model: &Model,
+    x: ArrayView2<f64>,
+    log_probs: ArrayView2<f64>,
     labelled: Option<ArrayView2<f64>>,
     count: usize,
 ) -> Vec<Suggestion> {
@@ -43,7 +55,7 @@ pub fn label_next(
     if n == 0 {
         return Vec::new();
     }
-    let undecided: Vec<f64> = model.score(x).log_probs.rows().into_iter().map(entropy).collect();
+    let entropy: Vec<f64> = log_probs.rows().into_iter().map(normalised_entropy).collect();
     let x = model.preprocess().apply(x);
     let density = density_rank(x.view());
     let mut nearest = vec![f64::INFINITY; n];
@@ -58,27 +70,27 @@ pub fn label_next(
     let mut chosen: Vec<Suggestion> = Vec::new();
     while chosen.len() < count.min(n) {
         let suggestion = |row: usize| {
-            // Before the first label all rows are equally far.
+            // Before the first label all rows are equally far away.
             let distance = if nearest[row].is_finite() { nearest[row] } else { 1.0 };
-            let gain = (DOUBT + undecided[row]) * density[row].sqrt() * distance * distance;
-            Suggestion { row, gain, undecided: undecided[row], density: density[row], distance }
+            let gain = (DOUBT + entropy[row]) * density[row].sqrt() * distance * distance;
+            Suggestion { row, gain, entropy: entropy[row], density: density[row], distance }
         };
         let free = (0..n).filter(|row| chosen.iter().all(|chosen| chosen.row != *row)).map(suggestion);
         let best = free.max_by(|a, b| a.gain.total_cmp(&b.gain).then(b.row.cmp(&a.row)));
-        let best = best.expect("fewer are chosen than there are");
+        let best = best.expect("fewer rows are chosen than there are");
         chosen.push(best);
         meet(x.row(best.row), &mut nearest);
     }
     chosen
 }
 
-/// Entropy as a share of its largest value.
-fn entropy(log_probs: ArrayView1<f64>) -> f64 {
+/// Entropy as a share of log K.
+fn normalised_entropy(log_probs: ArrayView1<f64>) -> f64 {
     let nats: f64 = log_probs.iter().map(|l| if l.is_finite() { -l.exp() * l } else { 0.0 }).sum();
     nats / (log_probs.len().max(2) as f64).ln()
 }
 
-/// Share of rows whose neighbours are further away than a row's own, ties and the row itself counting: in (0, 1].
+/// Share of rows whose neighbours are at least as far away as the row's own, itself included: in (0, 1].
 fn density_rank(x: ArrayView2<f64>) -> Vec<f64> {
     let n = x.nrows();
     let (_, squared) = knn(x, x, NEIGHBOURS + 1); // the first is the row itself
@@ -93,13 +105,13 @@ mod tests {
     use std::collections::BTreeSet;
 
     use ndarray::{Array2, array};
-    use semisup::Toy;
+    use semisup::{Learner, Toy};
 
     use super::*;
-    use crate::{FitConfig, Fitter};
+    use crate::{FitConfig, FlowGmmLearner};
 
     #[test]
-    fn dense_places_rank_first() {
+    fn dense_regions_rank_first() {
         let mut x = Array2::from_shape_fn((30, 1), |(i, _)| 0.01 * i as f64);
         x[[29, 0]] = 9.0;
         let rank = density_rank(x.view());
@@ -109,9 +121,9 @@ mod tests {
     }
 
     #[test]
-    fn undecided_is_one_for_a_coin_and_zero_for_a_fact() {
-        assert!((entropy(array![0.5_f64.ln(), 0.5_f64.ln()].view()) - 1.0).abs() < 1e-12);
-        assert_eq!(entropy(array![0.0, f64::NEG_INFINITY].view()), 0.0);
+    fn entropy_is_one_for_a_coin_and_zero_for_certainty() {
+        assert!((normalised_entropy(array![0.5_f64.ln(), 0.5_f64.ln()].view()) - 1.0).abs() < 1e-12);
+        assert_eq!(normalised_entropy(array![0.0, f64::NEG_INFINITY].view()), 0.0);
     }
 
     /// Suggestions are different rows, not labelled ones, apart from each other, best first.
@@ -120,7 +132,7 @@ mod tests {
         let problem = Toy::Moons.problem(5);
         let mut config = FitConfig::toy();
         config.train.steps = 150;
-        let model = Fitter::new(&config, &problem.train, 0).run(&mut ()).unwrap();
+        let model = FlowGmmLearner { name: "FlowGMM".into(), config }.fit(&problem.train, 0).unwrap();
         let labelled = problem.train.labelled_only();
         let found = label_next(&model, problem.train.x(), Some(labelled.x()), 12);
         let rows: BTreeSet<usize> = found.iter().map(|s| s.row).collect();

@@ -1,9 +1,9 @@
-//! The latent mixture in double precision: its densities, what the model decides by, and the gradient of that.
+//! The latent mixture in double precision: its density, its class posteriors and their gradients.
 //!
 //!   log p(z | k) = logsumexp_{c in k} [ log w_c + log N(z; mu_c, Sigma_c) ]
 //!   grad log p(z | k) = - sum_{c in k} r_c (z - mu_c) / sigma_c^2,   r_c the responsibilities within class k
 //!
-//! The model decides by log p(z | k) / T + log pi_k, T its temperature.
+//! The posterior is log p(k | z) = log p(z | k) / T + log pi_k + const, T the model's temperature.
 
 use ndarray::{Array1, ArrayView1};
 
@@ -11,7 +11,7 @@ use flowgmm_core::{Mixture, MixtureValues};
 
 use crate::model::Model;
 
-/// Values of a mixture, ready for single points.
+/// The values of a mixture, for questions about single points.
 pub(super) struct Latent {
     values: MixtureValues,
     class_of: Vec<usize>,
@@ -37,13 +37,13 @@ impl Latent {
         log_sum_exp(&(0..self.n_classes()).map(joint).collect::<Vec<_>>())
     }
 
-    /// What the model decides by: log p(z | k) / T + log pi_k but for a constant, `[K]`.
-    pub fn verdict(&self, z: ArrayView1<f64>) -> Vec<f64> {
+    /// log p(k | z) up to a constant, `[K]`.
+    pub fn log_posterior(&self, z: ArrayView1<f64>) -> Vec<f64> {
         let of = |k: usize| self.values.log_prior[k] + log_sum_exp(&self.of_class(z, k)) / self.temperature;
         (0..self.n_classes()).map(of).collect()
     }
 
-    /// The gradient of that for class `k`, `[dim]`.
+    /// The gradient of log p(z | k) / T with respect to z, `[dim]`.
     pub fn gradient(&self, z: ArrayView1<f64>, k: usize) -> Array1<f64> {
         let terms = self.of_class(z, k);
         let total = log_sum_exp(&terms);
@@ -90,6 +90,7 @@ impl Latent {
     }
 }
 
+/// log sum exp of the terms. `semisup::metrics::log_sum_exp` replaces this copy.
 pub(super) fn log_sum_exp(terms: &[f64]) -> f64 {
     let largest = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     if largest == f64::NEG_INFINITY {

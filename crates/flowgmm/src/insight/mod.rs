@@ -1,9 +1,9 @@
-//! Questions to a fitted model, for whoever has to trust it (paper, sections 6.1 to 6.3, appendices F and H).
+//! Questions to a fitted model (paper, sections 6.1 to 6.3, appendices F and H).
 //!
 //! ```text
 //! rows x ─Model::encode→ z ─counterfactual→ the nearest latent point of another class ─decode→ x'
 //!        ─path→ rows between two rows, with log p along the way
-//!        ─Domain::scores→ how strange each row is, by four scores
+//!        ─OutOfDistributionDetector::scores→ how far each row is from the training distribution, by four scores
 //!        ─label_next→ which rows to label
 //!        ─ChannelStatistics::collect→ mean and spread of each channel of each layer ─visualise→ what a feature does
 //! ```
@@ -13,14 +13,16 @@
 mod channels;
 mod complexity;
 mod counterfactual;
-mod domain;
 mod label_next;
 mod latent;
+mod out_of_distribution;
 mod path;
 
 pub use channels::{ChannelStatistics, Feature, LayerStatistics};
 pub use complexity::code_length;
+pub(crate) use counterfactual::past_boundary;
 pub use counterfactual::{Counterfactual, counterfactual, counterfactuals};
-pub use domain::{Domain, Strangeness};
+pub(crate) use label_next::suggestions;
 pub use label_next::{Suggestion, label_next};
+pub use out_of_distribution::{OutOfDistributionDetector, OutOfDistributionScores};
 pub use path::{Path, path};

@@ -1,6 +1,6 @@
-//! Paths between rows: f^-1((1 - a) f(x_0) + a f(x_1)), with log p along the way (paper, section 6.2).
+//! Latent interpolation between rows: f^-1((1 - a) f(x_0) + a f(x_1)), with log p along the way (paper, section 6.2).
 //!
-//! Within a class the path stays where rows are; between classes log p(z) dips where it crosses the boundary.
+//! Within a class the path stays in dense regions; between classes log p(z) dips where it crosses the boundary.
 
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
 use semisup::metrics::arg_max;
@@ -8,7 +8,7 @@ use semisup::metrics::arg_max;
 use super::latent::Latent;
 use crate::model::Model;
 
-/// A path from one row to another.
+/// A path from one row to another, straight in the latent space.
 #[derive(Clone, Debug)]
 pub struct Path {
     /// a at each point, from 0 to 1.
@@ -17,7 +17,7 @@ pub struct Path {
     pub x: Array2<f64>,
     /// log p(x) of those rows, in the user's units.
     pub log_p: Vec<f64>,
-    /// log p(z) of the latent points, which knows nothing of how f stretches space.
+    /// log p(z) of the latent points: log p(x) without the log-determinant of f.
     pub log_p_latent: Vec<f64>,
     /// The class of each point.
     pub classes: Vec<usize>,
@@ -35,9 +35,15 @@ pub fn path(model: &Model, from: ArrayView1<f64>, to: ArrayView1<f64>, count: us
     let latent = Latent::of(model);
     let constant = 0.5 * z.ncols() as f64 * std::f64::consts::TAU.ln();
     let log_p_latent = z.rows().into_iter().map(|z| latent.log_density(z) - constant).collect();
-    let verdicts: Vec<f64> = z.rows().into_iter().flat_map(|z| latent.verdict(z)).collect();
-    let verdicts =
-        ArrayView2::from_shape((z.nrows(), latent.n_classes()), &verdicts).expect("one for each class");
+    let log_posteriors: Vec<f64> = z.rows().into_iter().flat_map(|z| latent.log_posterior(z)).collect();
+    let log_posteriors =
+        ArrayView2::from_shape((z.nrows(), latent.n_classes()), &log_posteriors).expect("one for each class");
     let x = model.decode(z.view());
-    Path { steps, log_p: model.score(x.view()).log_marginal, log_p_latent, classes: arg_max(verdicts), x }
+    Path {
+        steps,
+        log_p: model.score(x.view()).log_marginal,
+        log_p_latent,
+        classes: arg_max(log_posteriors),
+        x,
+    }
 }

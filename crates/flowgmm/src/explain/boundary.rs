@@ -1,0 +1,122 @@
+//! How far rows are from the decision boundary (paper, section 6.2 and figure 5c).
+
+use flowgmm_report::{Cell, Column, Columns, Figure, Grid, Histogram, Plot, Section, Table};
+use serde::Serialize;
+
+use super::{
+    display::{Display, class_name},
+    subject::Subject,
+};
+use crate::pages::percent;
+
+/// Smaller distances count as near.
+const NEAR: f64 = 5.0;
+/// Classes whose histograms are drawn.
+const DRAWN: usize = 10;
+/// Histograms in one figure: more would be unreadable.
+const TOGETHER: usize = 3;
+
+/// Latent distances to the decision boundary, in standard deviations of a class.
+#[derive(Clone, Debug, Serialize)]
+pub struct BoundaryDistances {
+    /// Share of rows nearer than 5.
+    pub nearer_than_5: f64,
+    /// The rows by their predicted class.
+    pub by_class: Vec<ClassDistances>,
+}
+
+/// Distances of the rows that are predicted to be of one class.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClassDistances {
+    /// The predicted class.
+    pub class: String,
+    /// Number of rows.
+    pub rows: usize,
+    /// Median distance; `None` without rows.
+    pub median: Option<f64>,
+    /// Share of rows nearer than 5.
+    pub nearer_than_5: f64,
+    /// The distance of each row.
+    #[serde(skip)]
+    pub distances: Vec<f64>,
+}
+
+impl BoundaryDistances {
+    pub(super) fn find(subject: &Subject) -> Self {
+        let seen = &subject.seen;
+        let of = |(k, class): (usize, &String)| {
+            let rows = (0..seen.rows.n()).filter(|&row| seen.predicted[row] == k);
+            let distances: Vec<f64> = rows.map(|row| seen.boundary[row]).collect();
+            let mut sorted = distances.clone();
+            sorted.sort_by(f64::total_cmp);
+            ClassDistances {
+                class: class.clone(),
+                rows: distances.len(),
+                median: sorted.get(sorted.len() / 2).copied(),
+                nearer_than_5: near(&distances),
+                distances,
+            }
+        };
+        Self {
+            nearer_than_5: near(&seen.boundary),
+            by_class: subject.model.classes_ref().iter().enumerate().map(of).collect(),
+        }
+    }
+}
+
+fn near(distances: &[f64]) -> f64 {
+    distances.iter().filter(|distance| **distance < NEAR).count() as f64 / distances.len().max(1) as f64
+}
+
+pub(super) const HEADING: &str = "How far from the decision boundary?";
+
+pub(super) fn section(found: &BoundaryDistances, display: &Display) -> Section {
+    let all = &found.by_class;
+    let drawn: Vec<usize> = (0..all.len().min(DRAWN)).filter(|&k| all[k].rows > 0).collect();
+    let neighbours = drawn.chunk_by(|a, b| a / TOGETHER == b / TOGETHER && a + 1 == *b);
+    let figures = neighbours.map(|classes| histogram(all, classes)).collect();
+    let row = |class: &ClassDistances| {
+        let near = Cell::shown(class.nearer_than_5, percent(class.nearer_than_5));
+        vec![
+            Cell::from(class_name(&class.class)),
+            Cell::from(class.rows),
+            class.median.map_or(Cell::Missing, |median| Cell::number(median, 2)),
+            if class.rows == 0 { Cell::Missing } else { near },
+        ]
+    };
+    let noun = display.noun();
+    Section {
+        heading: HEADING.into(),
+        text: format!(
+            "The latent distance to the boundary between the two nearest classes, in standard deviations of a class. {} near \
+             the boundary are the uncertain ones: {} of all are nearer than {NEAR}.",
+            super::page::capital(noun),
+            percent(found.nearer_than_5)
+        ),
+        tables: vec![Table {
+            columns: vec![
+                Column::text("Predicted"),
+                Column::number(super::page::capital(noun)),
+                Column::number("Median distance"),
+                Column::number(format!("Nearer than {NEAR}")),
+            ],
+            rows: all.iter().map(row).collect(),
+            ..Table::default()
+        }],
+        grids: vec![Grid::of(Columns::Two, figures)],
+    }
+}
+
+fn histogram(all: &[ClassDistances], classes: &[usize]) -> Figure {
+    let name = |k: usize| class_name(&all[k].class);
+    let names: Vec<String> = classes.iter().map(|&k| name(k)).collect();
+    Histogram {
+        title: format!("Predicted as {}", names.join(", ")),
+        caption: "As shares of each class.".into(),
+        x_label: "latent distance to the decision boundary".into(),
+        samples: classes.iter().map(|&k| (name(k), all[k].distances.clone())).collect(),
+        first_colour: classes[0],
+        ..Histogram::default()
+    }
+    .figure()
+}

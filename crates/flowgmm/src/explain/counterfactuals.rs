@@ -1,0 +1,150 @@
+//! Counterfactuals: the smallest latent change that changes a row's class, decoded.
+
+use flowgmm_report::{Cell, Column, Columns, Section, Table};
+use ndarray::{ArrayView1, Axis};
+use serde::Serialize;
+
+use super::{
+    display::{Display, SheetRows, class_name, ranked, text},
+    subject::Subject,
+};
+use crate::{
+    insight::{Counterfactual, counterfactual, past_boundary},
+    pages::short,
+};
+
+/// Rows shown.
+const SHOWN: usize = 8;
+/// Columns named for each.
+const NAMED: usize = 4;
+/// How far to go, in distances to the boundary: a little further, so that the class has changed.
+const BEYOND: f64 = 1.1;
+
+/// Counterfactuals of a row of each class; in JSON, an array of them.
+#[derive(Clone, Debug, Serialize)]
+#[serde(transparent)]
+pub struct Counterfactuals {
+    /// One for each row that was looked at.
+    pub rows: Vec<CounterfactualRow>,
+    /// Images before, on the boundary and beyond it.
+    #[serde(skip)]
+    sheet: SheetRows,
+}
+
+/// The smallest latent change that changes the class of a row.
+#[derive(Clone, Debug, Serialize)]
+pub struct CounterfactualRow {
+    /// The line of the row, or the name of the image.
+    pub row: String,
+    /// Its class.
+    pub from: String,
+    /// The class beyond the boundary.
+    pub to: String,
+    /// Latent distance to the boundary.
+    pub distance: f64,
+    /// The columns that change most for their spread: `age 31 → 44`. Empty for texts and images.
+    #[serde(skip)]
+    pub changes: Vec<String>,
+}
+
+impl Counterfactuals {
+    pub(super) fn find(subject: &Subject) -> Self {
+        let (seen, model) = (&subject.seen, subject.model);
+        let z = &seen.predictions.z;
+        let of = |row: usize| Some((row, counterfactual(model, z.row(row), None)?));
+        let found: Vec<(usize, Counterfactual)> = chosen(subject).into_iter().filter_map(of).collect();
+        let rows: Vec<usize> = found.iter().map(|(row, _)| *row).collect();
+        let x = seen.rows.x.select(Axis(0), &rows);
+        let z = z.select(Axis(0), &rows);
+        let decoded = |beyond: f64| {
+            let points = found.iter().map(|(_, found)| Some(found));
+            model.decode(past_boundary(z.view(), points, beyond).view())
+        };
+        let moved = decoded(BEYOND);
+        let classes = model.classes_ref();
+        let row = |(at, (row, found)): (usize, &(usize, Counterfactual))| CounterfactualRow {
+            row: seen.rows.names[*row].clone(),
+            from: classes[found.from].clone(),
+            to: classes[found.to].clone(),
+            distance: found.distance,
+            changes: changes(subject, x.row(at), moved.row(at)),
+        };
+        let rows = found.iter().enumerate().map(row).collect();
+        let sheet = match subject.display.is_images() && !found.is_empty() {
+            false => Vec::new(),
+            true => vec![
+                ("as it is".to_string(), x.clone()),
+                ("on the boundary".to_string(), decoded(1.0)),
+                ("beyond".to_string(), moved.clone()),
+                ("difference".to_string(), (&moved - &x).mapv(f64::abs)),
+            ],
+        };
+        Self { rows, sheet }
+    }
+}
+
+/// For each class, a row of the quarter nearest to the boundary; as many as are shown.
+fn chosen(subject: &Subject) -> Vec<usize> {
+    let of = |k: usize| {
+        let rows = subject.seen.predicted_as(k);
+        rows.get(rows.len() / 4).copied()
+    };
+    (0..subject.model.classes_ref().len()).filter_map(of).take(SHOWN).collect()
+}
+
+/// `age 31 → 44`, the columns that change most for their spread first.
+fn changes(subject: &Subject, x: ArrayView1<f64>, moved: ArrayView1<f64>) -> Vec<String> {
+    let display = &subject.display;
+    let (Some(before), Some(after)) = (display.decoded(x), display.decoded(moved)) else {
+        return Vec::new();
+    };
+    let spread = subject.seen.rows.x.std_axis(Axis(0), 0.0);
+    let change = |j: usize| {
+        let change = (moved[j] - x[j]).abs() / spread[j].max(f64::MIN_POSITIVE);
+        if change.is_finite() { change } else { 0.0 }
+    };
+    let columns = ranked(display.origins().into_iter().enumerate().map(|(j, name)| (name, change(j))));
+    let cell = |frame, name| text(frame, name, 16).unwrap_or_else(|| "–".into());
+    let changed = columns.iter().map(|(name, _)| (name, cell(&before, name), cell(&after, name)));
+    let changed = changed.filter(|(_, before, after)| before != after).take(NAMED);
+    changed.map(|(name, before, after)| format!("{} {before} → {after}", short(name, 18))).collect()
+}
+
+pub(super) const HEADING: &str = "Counterfactuals: what would have to change?";
+
+pub(super) fn section(found: &Counterfactuals, display: &Display) -> Section {
+    let heading = HEADING.to_string();
+    if found.rows.is_empty() {
+        let text = "The model has no other class that could be reached.".into();
+        return Section { heading, text, ..Section::default() };
+    }
+    let mut text = "The shortest move in the latent space that changes the predicted class, decoded. It ends one tenth beyond \
+                    the boundary, so that the class has changed."
+        .to_string();
+    if display.is_text() {
+        text += " Embeddings cannot be turned back into texts, so only classes and distances are shown.";
+    }
+    let grids = display.sheet(
+        Columns::One,
+        "The smallest change",
+        "From left to right, the rows of the table. The last line shows which pixels change: the darker, the more.",
+        &found.sheet,
+    );
+    Section { heading, text, tables: vec![table(found, display)], grids }
+}
+
+fn table(found: &Counterfactuals, display: &Display) -> Table {
+    let row = |row: &CounterfactualRow| {
+        let mut cells = vec![display.name(&row.row)];
+        cells.extend([&row.from, &row.to].map(|class| Cell::from(class_name(class))));
+        cells.push(Cell::number(row.distance, 2));
+        if display.has_columns() {
+            cells.push(Cell::from(row.changes.join("; ")));
+        }
+        cells
+    };
+    let mut columns = vec![display.name_head(), Column::text("Class"), Column::text("Becomes")];
+    columns.push(Column::number("Distance"));
+    columns.extend(display.has_columns().then(|| Column::text("What changes most")));
+    Table { columns, rows: found.rows.iter().map(row).collect(), ..Table::default() }
+}

@@ -1,0 +1,242 @@
+//! How a page shows rows: images as pictures, rows of a table by the columns that separate the classes most, texts by their
+//! beginning.
+
+use flowgmm_data::{Frame, Layout};
+use flowgmm_report::{Cell, Column, Columns, Grid, ImageSheet, Plot};
+use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
+use semisup::metrics::separation;
+
+use super::subject::Seen;
+use crate::{Model, Rows, pages::short, source::Sampled};
+
+/// Columns of a table that are shown.
+const COLUMNS: usize = 5;
+/// Characters of a text that are shown.
+const TEXT: usize = 90;
+/// Characters of a class name that are shown.
+const CLASS: usize = 24;
+/// Characters of a row's name that are shown.
+const NAME: usize = 28;
+
+/// What is needed to show rows and classes of a model.
+#[derive(Clone, Debug)]
+pub(super) struct Display {
+    rows: Rows,
+    classes: Vec<String>,
+    /// The user's columns, those that separate the classes most first; empty for texts and images.
+    columns: Vec<String>,
+}
+
+/// Rows that a page shows.
+#[derive(Clone, Debug)]
+pub(super) struct ShownRows {
+    /// `[n, dim]`
+    pub(super) x: Array2<f64>,
+    /// Their texts, if the model reads texts; else empty.
+    texts: Vec<String>,
+}
+
+impl ShownRows {
+    pub(super) fn of(rows: &Sampled, shown: &[usize]) -> Self {
+        let texts = shown.iter().filter_map(|&row| rows.texts.get(row).map(|text| short(text, TEXT)));
+        Self { x: rows.x.select(Axis(0), shown), texts: texts.collect() }
+    }
+}
+
+/// Images with a name for each line of them, `[n, dim]`.
+pub(super) type SheetRows = Vec<(String, Array2<f64>)>;
+
+impl Display {
+    pub(super) fn new(model: &Model, seen: &Seen) -> Self {
+        let rows = model.rows().clone();
+        let classes = model.classes_ref().to_vec();
+        if !rows.texts().is_empty() {
+            return Self { rows, classes, columns: Vec::new() };
+        }
+        let of_rows: Vec<usize> = (0..seen.rows.n()).map(|row| seen.class(row)).collect();
+        let origins = origins(&rows);
+        let shares = match origins.is_empty() {
+            true => Vec::new(),
+            false => separation(seen.rows.x.view(), &of_rows, classes.len()),
+        };
+        let columns = ranked(origins.into_iter().zip(shares));
+        let columns = columns.into_iter().map(|(name, _)| name.to_string()).collect();
+        Self { rows, classes, columns }
+    }
+
+    /// `rows` or `images`.
+    pub(super) fn noun(&self) -> &'static str {
+        self.rows.noun()
+    }
+
+    /// `row` or `image`.
+    pub(super) fn one(&self) -> &'static str {
+        if self.is_images() { "image" } else { "row" }
+    }
+
+    /// The head of a column with the names of rows.
+    pub(super) fn name_head(&self) -> Column {
+        Column::text(match &self.rows {
+            Rows::Images { .. } => "Image",
+            Rows::Table { .. } => "Line",
+            Rows::Matrix { .. } => "Row",
+        })
+    }
+
+    /// A cell with the name of a row.
+    pub(super) fn name(&self, name: &str) -> Cell {
+        Cell::from(short(name, NAME))
+    }
+
+    pub(super) fn is_images(&self) -> bool {
+        self.layout().is_some()
+    }
+
+    fn layout(&self) -> Option<&Layout> {
+        self.rows.layout()
+    }
+
+    /// Whether rows are texts, which cannot be decoded.
+    pub(super) fn is_text(&self) -> bool {
+        !self.rows.texts().is_empty()
+    }
+
+    /// Whether latent points can be shown in the user's own columns.
+    pub(super) fn has_columns(&self) -> bool {
+        !self.columns.is_empty()
+    }
+
+    /// All columns, those that separate the classes most first.
+    pub(super) fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    /// For each number of a row, the user's column that it comes from; empty for images.
+    pub(super) fn origins(&self) -> Vec<&str> {
+        origins(&self.rows)
+    }
+
+    /// The names of all classes.
+    pub(super) fn classes(&self) -> &[String] {
+        &self.classes
+    }
+
+    /// Heads of the columns that are shown.
+    pub(super) fn heads(&self) -> Vec<Column> {
+        if self.is_text() {
+            return vec![Column::prose("Text")];
+        }
+        self.shown().iter().map(|name| Column::number(short(name, 18))).collect()
+    }
+
+    fn shown(&self) -> &[String] {
+        &self.columns[..self.columns.len().min(COLUMNS)]
+    }
+
+    /// Cells of a row that was read.
+    pub(super) fn cells(&self, rows: &ShownRows, row: usize) -> Vec<Cell> {
+        if self.is_text() {
+            return vec![rows.texts.get(row).map_or(Cell::Missing, |text| Cell::from(text.as_str()))];
+        }
+        self.cells_of(rows.x.row(row))
+    }
+
+    /// Cells of a row of numbers, decoded to the user's columns.
+    pub(super) fn cells_of(&self, x: ArrayView1<f64>) -> Vec<Cell> {
+        let Some(frame) = self.decoded(x) else { return Vec::new() };
+        self.shown().iter().map(|name| text(&frame, name, 20).map_or(Cell::Missing, Cell::from)).collect()
+    }
+
+    /// A row of numbers in the user's columns; `None` for images and texts.
+    pub(super) fn decoded(&self, x: ArrayView1<f64>) -> Option<Frame> {
+        if !self.has_columns() {
+            return None;
+        }
+        self.rows.decode(x.insert_axis(Axis(0))).ok()
+    }
+
+    /// A sheet of images, line by line; no grid if there are none or rows are not images.
+    pub(super) fn sheet(
+        &self,
+        columns: Columns,
+        title: &str,
+        caption: &str,
+        lines: &[(String, Array2<f64>)],
+    ) -> Vec<Grid> {
+        let Some(layout) = self.layout().filter(|_| !lines.is_empty()) else { return Vec::new() };
+        let rows = lines.iter().map(|(name, x)| (name.clone(), pictures(layout, x.view()))).collect();
+        let (width, height) = (layout.width, layout.height);
+        let sheet = ImageSheet { title: title.into(), caption: caption.into(), width, height, rows };
+        vec![Grid::of(columns, vec![sheet.figure()])]
+    }
+}
+
+/// A class name of a length that fits tables and titles.
+pub(super) fn class_name(name: &str) -> String {
+    short(name, CLASS)
+}
+
+/// For each number of a row, the user's column that it comes from.
+fn origins(rows: &Rows) -> Vec<&str> {
+    match rows {
+        Rows::Matrix { columns } => columns.iter().map(String::as_str).collect(),
+        Rows::Table { encoding, .. } => encoding.features().iter().map(|f| f.column.as_str()).collect(),
+        Rows::Images { .. } => Vec::new(),
+    }
+}
+
+/// Columns by the largest value of their numbers, largest first.
+pub(super) fn ranked<'a>(values: impl Iterator<Item = (&'a str, f64)>) -> Vec<(&'a str, f64)> {
+    let mut columns: Vec<(&str, f64)> = Vec::new();
+    for (column, value) in values {
+        match columns.iter_mut().find(|(name, _)| *name == column) {
+            Some((_, largest)) => *largest = largest.max(value),
+            None => columns.push((column, value)),
+        }
+    }
+    columns.sort_by(|a, b| b.1.total_cmp(&a.1));
+    columns
+}
+
+/// Images as intensities from 0 to 1.
+fn pictures(layout: &Layout, x: ArrayView2<f64>) -> Vec<Vec<f64>> {
+    let picture = |row: ArrayView1<f64>| {
+        layout.picture(&row.to_vec()).pixels.into_iter().map(|byte| f64::from(byte) / 255.0).collect()
+    };
+    x.rows().into_iter().map(picture).collect()
+}
+
+/// The first row's cell of a column, in at most so many characters.
+pub(super) fn text(frame: &Frame, column: &str, most: usize) -> Option<String> {
+    frame.column(column)?.text(0).map(|text| short(&tidy(&text), most))
+}
+
+/// Numbers in at most five significant digits: single precision has hardly more.
+pub(super) fn tidy(text: &str) -> String {
+    match text.parse::<f64>() {
+        Ok(v) if v.is_finite() && v != 0.0 => {
+            let digits = (4 - v.abs().log10().floor() as i32).clamp(0, 8) as usize;
+            let fixed = format!("{v:.digits$}");
+            let fixed =
+                if fixed.contains('.') { fixed.trim_end_matches('0').trim_end_matches('.') } else { &fixed };
+            if fixed == "-0" { "0".into() } else { fixed.replace('-', "\u{2212}") }
+        }
+        _ => text.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tidy;
+
+    #[test]
+    fn numbers_are_rounded_and_words_are_kept() {
+        assert_eq!(tidy("3.14159265"), "3.1416");
+        assert_eq!(tidy("12345.678"), "12346");
+        assert_eq!(tidy("-0.00012345678"), "\u{2212}0.00012346");
+        assert_eq!(
+            (tidy("0"), tidy("16.0"), tidy("abc"), tidy("-1e-12")),
+            ("0".into(), "16".into(), "abc".into(), "0".into())
+        );
+    }
+}

@@ -1,0 +1,237 @@
+//! What the model looks at: channels of images (paper, section 6.3), columns of tables.
+
+use std::time::Instant;
+
+use flowgmm_report::{Bar, Bars, Columns, Grid, Plot, Section};
+use ndarray::{Array2, Axis};
+use rand::seq::SliceRandom;
+use semisup::metrics::arg_max;
+use serde::Serialize;
+
+use super::{
+    display::{Display, SheetRows},
+    evenly_spaced,
+    subject::Subject,
+};
+use crate::{
+    insight::{ChannelStatistics, Feature},
+    pages::{percent, short},
+};
+
+/// Images that channel statistics are collected from.
+const IMAGES: usize = 512;
+/// Layers shown.
+const LAYERS: usize = 8;
+/// Channels shown of each layer.
+const CHANNELS: usize = 10;
+/// How far one channel of each layer is moved, in standard deviations.
+const ALPHAS: [f64; 9] = [-4.0, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0];
+/// How far all shown channels are moved, in standard deviations.
+const ALPHA: f64 = 3.0;
+/// Rows whose columns are permuted.
+const ROWS: usize = 1000;
+/// Most columns that are permuted.
+const MOST: usize = 80;
+/// Columns shown.
+const SHOWN: usize = 15;
+
+/// What the model looks at.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Features {
+    /// Channels of a flow of images.
+    Channels(ChannelEffects),
+    /// Columns of a table.
+    Columns(ColumnEffects),
+}
+
+/// Statistics of each channel, and what raising it does to an image; in JSON, the statistics.
+#[derive(Clone, Debug, Serialize)]
+#[serde(transparent)]
+pub struct ChannelEffects {
+    /// Mean and standard deviation of every channel of every layer.
+    pub statistics: ChannelStatistics,
+    /// An image with one channel raised: the channels that vary most, layer by layer.
+    #[serde(skip)]
+    raised: SheetRows,
+    /// An image with the channel that varies most moved by several amounts, layer by layer.
+    #[serde(skip)]
+    moved: SheetRows,
+    /// How long one such image takes.
+    #[serde(skip)]
+    milliseconds: f64,
+}
+
+/// Permutation importance of columns; in JSON, an array with those of most effect first.
+#[derive(Clone, Debug, Serialize)]
+#[serde(transparent)]
+pub struct ColumnEffects {
+    /// The columns that were permuted, those of most effect first.
+    pub columns: Vec<ColumnEffect>,
+    /// Rows that they were permuted among.
+    #[serde(skip)]
+    pub rows: usize,
+    /// Columns there are.
+    #[serde(skip)]
+    pub columns_in_all: usize,
+}
+
+/// Permutation importance of one column.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ColumnEffect {
+    /// Its name.
+    pub column: String,
+    /// Share of predictions that change if its values are permuted among the rows.
+    pub changed: f64,
+}
+
+impl Features {
+    pub(super) fn find(subject: &Subject) -> Option<Self> {
+        match &subject.display {
+            display if display.is_images() => Some(Self::Channels(ChannelEffects::find(subject))),
+            display if display.is_text() => None,
+            _ => Some(Self::Columns(ColumnEffects::find(subject))),
+        }
+    }
+}
+
+impl ChannelEffects {
+    fn find(subject: &Subject) -> Self {
+        let (seen, model) = (&subject.seen, subject.model);
+        let rows = evenly_spaced(seen.rows.n(), IMAGES);
+        let statistics = ChannelStatistics::collect(model, seen.rows.x.select(Axis(0), &rows).view());
+        // A clear image: that of median distance to the boundary.
+        let mut order: Vec<usize> = (0..seen.rows.n()).collect();
+        order.sort_by(|&a, &b| seen.boundary[a].total_cmp(&seen.boundary[b]));
+        let x = seen.rows.x.row(order[order.len() / 2]);
+        let n_layers = statistics.layers.len();
+        let layers: Vec<usize> = evenly_spaced(n_layers, LAYERS).into_iter().map(|at| at + 1).collect();
+        let image = |layer: usize, channel: usize, alphas: &[f64]| {
+            statistics.visualise(model, Feature { layer, channel, place: None }, alphas, x)
+        };
+        let began = Instant::now();
+        image(n_layers, 0, &[ALPHA]);
+        let milliseconds = 1e3 * began.elapsed().as_secs_f64();
+        let raised = layers.iter().map(|&layer| {
+            let mut images = Array2::zeros((0, x.len()));
+            for &channel in widest(&statistics, layer).iter().take(CHANNELS) {
+                images.append(Axis(0), image(layer, channel, &[ALPHA]).view()).expect("as many pixels");
+            }
+            (format!("layer {layer}"), images)
+        });
+        let raised = raised.collect();
+        let moved = layers.iter().map(|&layer| {
+            let channel = widest(&statistics, layer)[0];
+            (format!("layer {layer}, {channel}"), image(layer, channel, &ALPHAS))
+        });
+        let moved = moved.collect();
+        Self { statistics, raised, moved, milliseconds }
+    }
+}
+
+/// Channels of a layer, those that vary most first.
+fn widest(statistics: &ChannelStatistics, layer: usize) -> Vec<usize> {
+    let spread = &statistics.layers[layer - 1].spread;
+    let mut channels: Vec<usize> = (0..spread.len()).collect();
+    channels.sort_by(|&a, &b| spread[b].total_cmp(&spread[a]).then(a.cmp(&b)));
+    channels
+}
+
+impl ColumnEffects {
+    fn find(subject: &Subject) -> Self {
+        let (seen, model, display) = (&subject.seen, subject.model, &subject.display);
+        let rows = evenly_spaced(seen.rows.n(), ROWS);
+        let x = seen.rows.x.select(Axis(0), &rows);
+        let before: Vec<usize> = rows.iter().map(|&row| seen.predicted[row]).collect();
+        let mut permutation: Vec<usize> = (0..rows.len()).collect();
+        permutation.shuffle(&mut semisup::rng(subject.seed));
+        let origins = display.origins();
+        let effect = |column: &String| {
+            let mut permuted = x.clone();
+            for j in (0..origins.len()).filter(|&j| origins[j] == column) {
+                permutation.iter().enumerate().for_each(|(to, &from)| permuted[[to, j]] = x[[from, j]]);
+            }
+            let after = arg_max(model.score(permuted.view()).log_probs.view());
+            let changed = before.iter().zip(after).filter(|(before, after)| *before != after).count();
+            ColumnEffect { column: column.clone(), changed: changed as f64 / rows.len() as f64 }
+        };
+        let mut columns: Vec<ColumnEffect> = display.columns().iter().take(MOST).map(effect).collect();
+        columns.sort_by(|a, b| b.changed.total_cmp(&a.changed));
+        Self { columns, rows: rows.len(), columns_in_all: display.columns().len() }
+    }
+}
+
+/// The heading of the section about channels of images.
+pub(super) const CHANNELS_HEADING: &str = "What the channels do";
+/// The heading of the section about columns of tables.
+pub(super) const COLUMNS_HEADING: &str = "Which columns matter";
+
+pub(super) fn section(found: Option<&Features>, display: &Display) -> Section {
+    match found {
+        Some(Features::Channels(found)) => of_channels(found, display),
+        Some(Features::Columns(found)) => of_columns(found),
+        None => Section {
+            heading: COLUMNS_HEADING.into(),
+            text: "The model reads sentence embeddings, whose single numbers have no meaning of their own."
+                .into(),
+            ..Section::default()
+        },
+    }
+}
+
+fn of_channels(found: &ChannelEffects, display: &Display) -> Section {
+    let mut grids = display.sheet(
+        Columns::One,
+        "Channels",
+        "In each image, one channel of one layer is raised everywhere by three standard deviations: the ten channels that \
+         vary most, layer by layer.",
+        &found.raised,
+    );
+    grids.extend(display.sheet(
+        Columns::One,
+        "One channel of each layer",
+        "The channel that varies most, from four standard deviations below its value to four above; the image in the middle \
+         is unchanged.",
+        &found.moved,
+    ));
+    Section {
+        heading: CHANNELS_HEADING.into(),
+        text: format!(
+            "x(\u{3b1}) = f\u{207b}\u{b9}(f(x) + \u{3b1} \u{3c3} \u{3b4}): a channel in the middle of the flow is moved, and the \
+             result is decoded exactly. Early layers change pixels and edges, late layers the whole image. The statistics of \
+             all channels were collected in one pass over {} images; one image like those below takes {:.1} ms.",
+            found.statistics.rows, found.milliseconds
+        ),
+        grids,
+        ..Section::default()
+    }
+}
+
+fn of_columns(found: &ColumnEffects) -> Section {
+    let bar = |effect: &ColumnEffect| Bar {
+        name: short(&effect.column, 22),
+        value: effect.changed,
+        shown: percent(effect.changed),
+        colour: 0,
+    };
+    let bars = Bars {
+        title: "Predictions that change if a column is permuted".into(),
+        caption: "A column may matter little here though it is informative, if other columns say the same."
+            .into(),
+        bars: found.columns.iter().take(SHOWN).map(bar).collect(),
+    };
+    let mut text = format!(
+        "Permutation importance: the values of one column are shuffled among {} rows while all other columns stay as they \
+         are. How many predictions change?",
+        found.rows
+    );
+    if found.columns_in_all > found.columns.len() {
+        text += &format!(
+            " Only the {} of {} columns that separate the classes most were tried.",
+            found.columns.len(),
+            found.columns_in_all
+        );
+    }
+    let grids = vec![Grid::of(Columns::Two, vec![bars.figure()])];
+    Section { heading: COLUMNS_HEADING.into(), text, grids, ..Section::default() }
+}

@@ -1,0 +1,278 @@
+//! Trust cards: for each row, what speaks for and against its prediction, and whether to abstain.
+
+use flowgmm_learners::knn;
+use flowgmm_report::{Cell, Column, Columns, Section, Table};
+use ndarray::Axis;
+use serde::Serialize;
+
+use super::{
+    display::{Display, SheetRows, ShownRows, class_name},
+    subject::Subject,
+};
+use crate::pages::{percent, short};
+
+/// Cards shown on a page.
+const SHOWN: usize = 12;
+/// Labelled rows named on a card.
+const NEAREST: usize = 3;
+/// Rows with a typicality below this are atypical.
+const ATYPICAL: f64 = 0.02;
+/// Without prediction sets, a prediction with a smaller probability is uncertain.
+const UNCERTAIN: f64 = 0.5;
+
+/// A card for each row; in JSON, an array of cards.
+#[derive(Clone, Debug, Serialize)]
+#[serde(transparent)]
+pub struct TrustCards {
+    /// One for each row, in their order.
+    pub cards: Vec<TrustCard>,
+    /// The cards that a page shows: those of least confidence first.
+    #[serde(skip)]
+    shown: Vec<ShownCard>,
+    #[serde(skip)]
+    rows: ShownRows,
+    /// Images on these cards, and below them their nearest labelled images.
+    #[serde(skip)]
+    sheet: SheetRows,
+}
+
+/// How far the prediction of one row can be trusted.
+#[derive(Clone, Debug, Serialize)]
+pub struct TrustCard {
+    /// The line of the row, or the name of the image.
+    pub row: String,
+    /// The predicted class.
+    pub class: String,
+    /// The true class, where it is known.
+    pub label: Option<String>,
+    /// The probability of each class: calibrated on the labels if there are enough, else as stored in the model.
+    pub p: Vec<f64>,
+    /// The classes of the prediction set, if there are enough labels for one.
+    pub set: Option<Vec<String>>,
+    /// log p(x).
+    pub log_p: f64,
+    /// How unusual log p(x) is among training rows: near 0 for rows less likely, or more likely, than nearly all of them.
+    pub typicality: f64,
+    /// Latent distance to the decision boundary; infinite, in JSON null, for a single class.
+    pub boundary: f64,
+    /// Whether it is better not to answer.
+    pub abstain: bool,
+    /// Why.
+    pub why: Option<Abstention>,
+}
+
+/// Why it is better not to answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Abstention {
+    /// The row is unlike the training rows.
+    Atypical,
+    /// The prediction set is empty: no class is clear enough.
+    Unclear,
+    /// The prediction set holds several classes.
+    Ambiguous,
+    /// There is no prediction set, and no class has half the probability.
+    Uncertain,
+}
+
+impl Abstention {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Atypical => "atypical",
+            Self::Unclear => "unclear",
+            Self::Ambiguous => "ambiguous",
+            Self::Uncertain => "uncertain",
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct ShownCard {
+    card: usize,
+    nearest: Vec<Neighbour>,
+}
+
+/// A labelled row, near in the latent space.
+#[derive(Clone, Debug)]
+struct Neighbour {
+    row: usize,
+    name: String,
+    class: String,
+    distance: f64,
+}
+
+impl TrustCards {
+    pub(super) fn find(subject: &Subject) -> Self {
+        let seen = &subject.seen;
+        let cards: Vec<TrustCard> = (0..seen.rows.n()).map(|row| TrustCard::find(subject, row)).collect();
+        let confidence = |row: usize| cards[row].p.iter().copied().fold(0.0, f64::max);
+        let mut least: Vec<usize> = (0..cards.len()).collect();
+        least.sort_by(|&a, &b| confidence(a).total_cmp(&confidence(b)).then(a.cmp(&b)));
+        least.truncate(SHOWN);
+        let nearest = nearest(subject, &least);
+        let sheet = if subject.display.is_images() { sheet(subject, &least, &nearest) } else { Vec::new() };
+        let shown = least.iter().zip(nearest).map(|(&card, nearest)| ShownCard { card, nearest }).collect();
+        Self { cards, shown, rows: ShownRows::of(&seen.rows, &least), sheet }
+    }
+
+    /// Number of rows for which it is better not to answer.
+    pub fn abstentions(&self) -> usize {
+        self.cards.iter().filter(|card| card.abstain).count()
+    }
+
+    fn has_sets(&self) -> bool {
+        self.cards.iter().any(|card| card.set.is_some())
+    }
+
+    fn has_labels(&self) -> bool {
+        self.cards.iter().any(|card| card.label.is_some())
+    }
+
+    fn has_nearest(&self) -> bool {
+        self.shown.iter().any(|shown| !shown.nearest.is_empty())
+    }
+}
+
+impl TrustCard {
+    fn find(subject: &Subject, row: usize) -> Self {
+        let (seen, classes) = (&subject.seen, subject.model.classes_ref());
+        let (log_probs, set) = match &subject.assessment {
+            Some(assessment) => {
+                let (log_probs, set) = assessment.of_row(seen, row);
+                (log_probs, Some(set))
+            }
+            None => (seen.predictions.log_probs.row(row).to_vec(), None),
+        };
+        let p: Vec<f64> = log_probs.iter().map(|l| l.exp()).collect();
+        let why = match &set {
+            _ if seen.typicality[row] < ATYPICAL => Some(Abstention::Atypical),
+            Some(set) if set.is_empty() => Some(Abstention::Unclear),
+            Some(set) if set.len() > 1 => Some(Abstention::Ambiguous),
+            None if p[seen.predicted[row]] < UNCERTAIN => Some(Abstention::Uncertain),
+            _ => None,
+        };
+        Self {
+            row: seen.rows.names[row].clone(),
+            class: classes[seen.predicted[row]].clone(),
+            label: seen.rows.y[row].map(|k| classes[k].clone()),
+            p,
+            set: set.map(|set| set.iter().map(|&k| classes[k].clone()).collect()),
+            log_p: seen.predictions.log_marginal[row],
+            typicality: seen.typicality[row],
+            boundary: seen.boundary[row],
+            abstain: why.is_some(),
+            why,
+        }
+    }
+}
+
+/// For each of some rows, the labelled rows nearest to it in the latent space, itself left out.
+fn nearest(subject: &Subject, asked: &[usize]) -> Vec<Vec<Neighbour>> {
+    let seen = &subject.seen;
+    let (labelled, z) = (seen.labelled(), &seen.predictions.z);
+    // A row is its own nearest neighbour, so one more is asked for.
+    let queries = z.select(Axis(0), asked);
+    let (index, squared) = knn(z.select(Axis(0), &labelled).view(), queries.view(), NEAREST + 1);
+    let count = NEAREST.min(labelled.len().saturating_sub(1));
+    let neighbour = |at: usize, i: usize| {
+        let row = labelled[index[[at, i]]];
+        Neighbour {
+            row,
+            name: seen.rows.names[row].clone(),
+            class: subject.model.classes_ref()[seen.class(row)].clone(),
+            distance: squared[[at, i]].sqrt(),
+        }
+    };
+    let of = |(at, row): (usize, &usize)| {
+        let all = (0..index.ncols()).map(|i| neighbour(at, i));
+        all.filter(|neighbour| neighbour.row != *row).take(count).collect()
+    };
+    asked.iter().enumerate().map(of).collect()
+}
+
+fn sheet(subject: &Subject, cards: &[usize], nearest: &[Vec<Neighbour>]) -> SheetRows {
+    let x = &subject.seen.rows.x;
+    let mut lines = vec![("image".to_string(), x.select(Axis(0), cards))];
+    for place in 0..nearest.iter().map(Vec::len).min().unwrap_or(0) {
+        let rows: Vec<usize> = nearest.iter().map(|neighbours| neighbours[place].row).collect();
+        let name = if place == 0 { "nearest labelled" } else { "" };
+        lines.push((name.to_string(), x.select(Axis(0), &rows)));
+    }
+    lines
+}
+
+pub(super) const HEADING: &str = "Trust cards";
+
+pub(super) fn section(found: &TrustCards, display: &Display) -> Section {
+    let (noun, shown, all) = (display.noun(), found.shown.len(), found.cards.len());
+    let source = if found.has_sets() { "on the labels given" } else { "as stored in the model" };
+    let unless = match found.has_sets() {
+        true => "if the prediction set does not hold exactly one class",
+        false => "if no class has half the probability (with enough labels, there would be prediction sets)",
+    };
+    let mut text = format!(
+        "The {shown} {noun} that the model is least confident about. Probabilities are calibrated {source}. Typicality is near \
+         0 for {noun} that are less likely, or more likely, than nearly all training rows. The boundary is the latent \
+         distance at which the predicted class changes.\n\nAbstaining is advised {unless}, or if typicality is below \
+         {ATYPICAL}: for {} of {all} {noun} here.",
+        found.abstentions()
+    );
+    if found.has_nearest() {
+        text += &format!(
+            " The labelled {noun} nearest in the latent space are given with their class, name and distance."
+        );
+    }
+    text += &format!(" The JSON findings have a card for each of the {noun}.");
+    let caption = match found.has_nearest() {
+        true => {
+            "From left to right, the cards from top to bottom; below each image, the labelled images nearest to it in \
+                 the latent space."
+        }
+        false => "From left to right, the cards from top to bottom.",
+    };
+    let grids = display.sheet(Columns::One, "The images on the cards", caption, &found.sheet);
+    Section { heading: HEADING.into(), text, tables: vec![table(found, display)], grids }
+}
+
+fn table(found: &TrustCards, display: &Display) -> Table {
+    let row = |(at, shown): (usize, &ShownCard)| {
+        let card = &found.cards[shown.card];
+        let mut cells = vec![display.name(&card.row), Cell::from(guesses(card, display))];
+        if found.has_labels() {
+            cells.push(card.label.as_deref().map_or(Cell::Missing, |label| Cell::from(class_name(label))));
+        }
+        if let Some(set) = &card.set {
+            let names: Vec<String> = set.iter().map(|class| class_name(class)).collect();
+            cells.push(if set.is_empty() { "no class".into() } else { short(&names.join(", "), 48).into() });
+        }
+        cells.extend([Cell::number(card.typicality, 2), Cell::number(card.boundary, 2)]);
+        if found.has_nearest() {
+            cells.push(Cell::from(neighbours(&shown.nearest)));
+        }
+        cells.push(card.why.map_or("answer".into(), |why| format!("abstain ({})", why.as_str()).into()));
+        cells.extend(display.cells(&found.rows, at));
+        cells
+    };
+    let mut columns = vec![display.name_head(), Column::text("Predictions")];
+    columns.extend(found.has_labels().then(|| Column::text("Label")));
+    columns.extend(found.has_sets().then(|| Column::text("Set")));
+    columns.extend([Column::number("Typicality"), Column::number("Boundary")]);
+    columns.extend(found.has_nearest().then(|| Column::text("Nearest labelled")));
+    columns.push(Column::text("Advice"));
+    columns.extend(display.heads());
+    Table { columns, rows: found.shown.iter().enumerate().map(row).collect(), ..Table::default() }
+}
+
+/// The two most probable classes.
+fn guesses(card: &TrustCard, display: &Display) -> String {
+    let mut order: Vec<usize> = (0..card.p.len()).collect();
+    order.sort_by(|&a, &b| card.p[b].total_cmp(&card.p[a]));
+    let guess = |k: usize| format!("{}\u{a0}({})", class_name(&display.classes()[k]), percent(card.p[k]));
+    order.into_iter().take(2).map(guess).collect::<Vec<_>>().join(", ")
+}
+
+fn neighbours(nearest: &[Neighbour]) -> String {
+    let of =
+        |n: &Neighbour| format!("{}\u{a0}({}; {:.1})", class_name(&n.class), short(&n.name, 16), n.distance);
+    nearest.iter().map(of).collect::<Vec<_>>().join(", ")
+}
