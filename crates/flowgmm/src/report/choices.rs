@@ -1,0 +1,257 @@
+//! The settings and where they came from, and how training went.
+
+use flowgmm_core::{Certificate, bijection::BijectionSpec, train::EpochRecord};
+use flowgmm_report::{AxisScale, Cell, Column, Columns, Grid, LineChart, Plot, Section, Series, Table};
+use serde::Serialize;
+
+use super::Overview;
+use crate::{
+    Calibration, Decision, Model,
+    fit::Fit,
+    pages::{losses, percent},
+};
+
+/// Settings of a fit, and how training went.
+#[derive(Clone, Debug, Serialize)]
+pub struct Choices {
+    /// What was decided from the data, and why; empty if a preset left nothing to decide.
+    pub decisions: Vec<Decision>,
+    /// Settings that the user gave.
+    pub overridden: Vec<OverriddenSetting>,
+    /// Where the settings came from, in words.
+    pub settings: String,
+    /// Flow and mixture, in words.
+    pub architecture: String,
+    /// Number of parameters.
+    pub parameters: usize,
+    /// The preprocessing, in words.
+    pub preprocessing: String,
+    /// What differences of class log-densities are divided by.
+    pub temperature: f64,
+    /// How that was chosen; `None` if it was not calibrated.
+    pub calibration: Option<Calibration>,
+    /// How exactly the flow inverts.
+    pub certificate: Option<Certificate>,
+    /// How often training went back to an earlier state.
+    pub rollbacks: usize,
+    /// What happened in each epoch.
+    pub epochs: Vec<EpochRecord>,
+    #[serde(skip)]
+    losses: LineChart,
+}
+
+/// A setting that the user gave.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OverriddenSetting {
+    /// Its path: `train.steps`.
+    pub path: String,
+    /// Its value, as JSON.
+    pub value: String,
+    /// Where it came from.
+    pub origin: &'static str,
+}
+
+impl Choices {
+    /// Those of a fit.
+    pub(super) fn of(fit: &Fit) -> Self {
+        let model = &fit.model;
+        let overridden = fit.settings.overridden().map(|(path, value, origin)| OverriddenSetting {
+            path: path.to_string(),
+            value: value.as_str().map_or_else(|| value.to_string(), String::from),
+            origin: origin.name(),
+        });
+        Self {
+            decisions: fit.decisions().to_vec(),
+            overridden: overridden.collect(),
+            settings: fit.settings.describe(),
+            architecture: architecture(model),
+            parameters: model.n_parameters(),
+            preprocessing: model.preprocess().describe(),
+            temperature: model.temperature(),
+            calibration: fit.settings.config.calibration,
+            certificate: model.provenance().certificate,
+            rollbacks: model.provenance().rollbacks,
+            epochs: fit.history().epochs.clone(),
+            losses: losses("Terms of the loss", model),
+        }
+    }
+
+    /// The section of the page.
+    pub(super) fn section(&self, overview: &Overview) -> Section {
+        let figures = vec![self.losses.figure(), self.accuracy(overview).figure()];
+        Section {
+            heading: "What was chosen, and how training went".into(),
+            text: self.text(overview),
+            tables: [self.decided(), Some(self.model()), self.given()].into_iter().flatten().collect(),
+            grids: vec![Grid::of(Columns::Two, figures)],
+        }
+    }
+
+    fn text(&self, overview: &Overview) -> String {
+        let rows = overview.nouns();
+        let chosen = match (self.decisions.is_empty(), overview.noun) {
+            (_, "image") => "The settings are those of a preset for images",
+            (true, _) => "The settings are those of the preset",
+            (false, _) => {
+                "The settings were chosen from the data, by cross-validation of quick teachers on the labelled rows"
+            }
+        };
+        let but = if self.overridden.is_empty() { "." } else { ", except for those that you gave." };
+        format!(
+            "{chosen}{but} {}\n\nThe curves show the negative log-likelihood of labelled and of unlabelled {rows} and the \
+             other terms of the loss, each before it is weighted. They should fall and level off. The accuracy on the \
+             labelled training {rows} should rise; it says nothing about other {rows}.",
+            self.calibrated(&rows)
+        )
+    }
+
+    /// How the temperature came about.
+    fn calibrated(&self, rows: &str) -> String {
+        let temperature = self.temperature;
+        if temperature == 1.0 {
+            return "The temperature is 1: probabilities are the model's own.".into();
+        }
+        let why = match self.calibration {
+            Some(Calibration::Folds { .. }) => {
+                "on held-out labels the model was more confident than accurate".into()
+            }
+            Some(Calibration::Expected { accuracy }) => format!(
+                "the model's mean confidence on unlabelled {rows} is to match an expected accuracy of {}",
+                percent(accuracy)
+            ),
+            None => "the model was trained at this temperature".into(),
+        };
+        format!(
+            "The temperature is {temperature:.2}, since {why}: differences between the log-densities of classes are \
+             divided by it."
+        )
+    }
+
+    /// Nothing if a preset left nothing to decide.
+    fn decided(&self) -> Option<Table> {
+        let row =
+            |d: &Decision| vec![Cell::from(d.what.as_str()), d.choice.as_str().into(), d.why.as_str().into()];
+        (!self.decisions.is_empty()).then(|| Table {
+            caption: "Decisions.".into(),
+            columns: vec![Column::text("What"), Column::text("Choice"), Column::text("Why")],
+            rows: self.decisions.iter().map(row).collect(),
+        })
+    }
+
+    fn model(&self) -> Table {
+        let mut rows = vec![
+            ("Model", self.architecture.clone()),
+            ("Parameters", self.parameters.to_string()),
+            ("Preprocessing", self.preprocessing.clone()),
+            ("Settings", self.settings.clone()),
+            ("Training", self.training()),
+            ("Temperature", format!("{:.3}", self.temperature)),
+        ];
+        rows.extend(self.certificate.as_ref().map(|found| ("Round trip x → z → x", certificate(found))));
+        Table {
+            caption: "The model.".into(),
+            columns: vec![Column::text("What"), Column::text("Value")],
+            rows: rows.into_iter().map(|(name, value)| vec![name.into(), value.into()]).collect(),
+        }
+    }
+
+    /// How training ended.
+    fn training(&self) -> String {
+        match self.epochs.last() {
+            None => "no record".into(),
+            Some(last) => format!(
+                "{} steps; final loss {:.4}, labelled accuracy {}; {} roll-backs",
+                last.step,
+                last.loss,
+                percent(last.labelled_accuracy),
+                self.rollbacks
+            ),
+        }
+    }
+
+    /// Settings that the user gave, if any.
+    fn given(&self) -> Option<Table> {
+        let row =
+            |s: &OverriddenSetting| vec![s.path.as_str().into(), s.value.as_str().into(), s.origin.into()];
+        (!self.overridden.is_empty()).then(|| Table {
+            caption: "Settings that you gave.".into(),
+            columns: vec![Column::text("Setting"), Column::text("Value"), Column::text("From")],
+            rows: self.overridden.iter().map(row).collect(),
+        })
+    }
+
+    fn accuracy(&self, overview: &Overview) -> LineChart {
+        let point = |record: &EpochRecord| [record.step as f64, 100.0 * record.labelled_accuracy];
+        let (rows, points) = (overview.nouns(), self.epochs.iter().map(point).collect());
+        LineChart {
+            title: format!("Accuracy on labelled training {rows}"),
+            x_label: "training step".into(),
+            y_label: "percent".into(),
+            y_scale: AxisScale::Percent,
+            series: vec![Series { name: format!("labelled training {rows}"), points, ..Series::default() }],
+            ..LineChart::default()
+        }
+    }
+}
+
+/// Layers and Gaussians, in words.
+fn architecture(model: &Model) -> String {
+    let spec = model.gmm().spec();
+    let kinds: Vec<String> = spec.flow.layers.iter().map(kind).collect();
+    let classes = spec.mixture.n_classes();
+    format!(
+        "flow of {} on {} dimensions; {} Gaussians for {classes} classes",
+        repeated(&kinds),
+        spec.flow.dim,
+        spec.mixture.n_components()
+    )
+}
+
+/// The name of a layer's kind, as configurations and model files write it.
+fn kind(layer: &BijectionSpec) -> String {
+    let value = serde_json::to_value(layer).expect("plain data");
+    value["kind"].as_str().or(value.as_str()).unwrap_or("layer").to_string()
+}
+
+/// `2 x a, 3 x (b, c)`: names that follow each other, and pairs of them.
+fn repeated(names: &[String]) -> String {
+    let mut parts = Vec::new();
+    let mut rest = names;
+    while !rest.is_empty() {
+        let times =
+            |length: usize| rest.chunks_exact(length).take_while(|part| *part == &rest[..length]).count();
+        let length = if rest.len() > 2 && times(1) == 1 && times(2) > 1 { 2 } else { 1 };
+        let (count, part) = (times(length), rest[..length].join(", "));
+        parts.push(if length == 1 { format!("{count} x {part}") } else { format!("{count} x ({part})") });
+        rest = &rest[count * length..];
+    }
+    parts.join(", ")
+}
+
+/// How exactly a flow inverts, in words.
+fn certificate(certificate: &Certificate) -> String {
+    let Certificate { rows, round_trip, round_trip_f64, jacobians, log_det } = certificate;
+    let trip = format!(
+        "f^-1(f(x)) = x within {round_trip:.1e} ({round_trip_f64:.1e} in double precision) on {rows} rows"
+    );
+    match jacobians {
+        0 => format!("{trip}; too many columns to measure det J"),
+        _ => format!("{trip}; log-det = log|det J| within {log_det:.1e} on {jacobians}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::repeated;
+
+    #[test]
+    fn layers_that_repeat_are_counted() {
+        let names = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
+        assert_eq!(repeated(&names("a a a")), "3 x a");
+        assert_eq!(
+            repeated(&names("l s m c m c m c s m c m c a a")),
+            "1 x l, 1 x s, 3 x (m, c), 1 x s, 2 x (m, c), 2 x a"
+        );
+        assert_eq!(repeated(&names("a b")), "1 x a, 1 x b");
+    }
+}

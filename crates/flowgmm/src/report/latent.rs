@@ -1,0 +1,180 @@
+//! Maps of the rows: as they came, and where the flow maps them.
+
+use flowgmm_core::analysis;
+use flowgmm_report::{Columns, Ellipse, Frame, Grid, Layer, Legend, Mark, Panel, Plot, Section};
+use ndarray::Axis;
+use semisup::Preprocess;
+use serde::Serialize;
+
+use super::{
+    Overview,
+    subject::{Subject, evenly_spaced},
+};
+use crate::pages::{around, ellipses, points};
+
+/// Unlabelled rows drawn.
+const UNLABELLED: usize = 1500;
+/// Labelled rows drawn.
+const LABELLED: usize = 400;
+/// Unlabelled images drawn.
+const UNLABELLED_IMAGES: usize = 600;
+/// Colours there are.
+const COLOURS: usize = 10;
+
+/// Training rows before and after the flow, in the plane; `n` of them, the labelled ones first.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LatentMap {
+    /// Preprocessed rows on their two leading principal directions, `[n]`; `None` for images.
+    pub before: Option<Vec<[f64; 2]>>,
+    /// Latent points z = f(x) on the plane that shows most of the distances between class means, `[n]`.
+    pub latent: Vec<[f64; 2]>,
+    /// The label of each row, or its predicted class, `[n]`.
+    pub classes: Vec<usize>,
+    /// How many of the rows are labelled.
+    pub n_labelled: usize,
+    /// The mixture's Gaussians on the same plane.
+    pub gaussians: Vec<Gaussian>,
+    /// Dimensions of the latent space.
+    pub dim: usize,
+}
+
+/// A Gaussian of the mixture, projected to the plane.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Gaussian {
+    /// Its mean.
+    pub mean: [f64; 2],
+    /// Its standard deviations along the two axes.
+    pub sigma: [f64; 2],
+    /// The class it belongs to.
+    pub class: usize,
+}
+
+impl LatentMap {
+    /// Maps some of the training rows.
+    pub(super) fn find(subject: &Subject) -> Self {
+        let (data, model) = (subject.data(), subject.model());
+        let is_image = subject.rows().layout().is_some();
+        let pick =
+            |rows: Vec<usize>, most| evenly_spaced(rows.len(), most).into_iter().map(|i| rows[i]).collect();
+        let labelled: Vec<usize> = pick(data.labelled(), LABELLED);
+        let unlabelled: Vec<usize> =
+            pick(data.unlabelled(), if is_image { UNLABELLED_IMAGES } else { UNLABELLED });
+        let rows: Vec<usize> = labelled.iter().chain(&unlabelled).copied().collect();
+        let x = data.x().select(Axis(0), &rows);
+        let scored = model.score(x.view());
+        let classes = rows.iter().zip(scored.classes()).map(|(&row, k)| data.y()[row].unwrap_or(k)).collect();
+        // Principal directions of pixels would take longer than the rest, and show little.
+        let before = (!is_image).then(|| {
+            let x = model.preprocess().apply(x.view());
+            let plane = Preprocess::pca(x.view(), 2, 0.0).map(|plane| plane.apply(x.view()));
+            points(plane.unwrap_or(x).view())
+        });
+        let plane = analysis::class_plane(model.gmm(), scored.z.view());
+        let gaussian = |e: Ellipse| Gaussian { mean: e.centre, sigma: e.radii, class: e.class };
+        Self {
+            before,
+            latent: points(scored.z.dot(&plane).view()),
+            classes,
+            n_labelled: labelled.len(),
+            gaussians: ellipses(model, &plane).into_iter().map(gaussian).collect(),
+            dim: model.gmm().dim(),
+        }
+    }
+
+    /// The section of the page.
+    pub(super) fn section(&self, overview: &Overview) -> Section {
+        let names = overview.classes.iter().enumerate();
+        let mut legend: Vec<(Mark, String)> = names.map(|(k, name)| (Mark::Class(k), name.clone())).collect();
+        legend.push((Mark::Labelled, "labelled".into()));
+        legend.push((Mark::Component, "Gaussian of a class, 1σ and 2σ".into()));
+        let panels = self.before.as_ref().map(|points| self.before_panel(points, overview));
+        let figures = panels.into_iter().chain([self.latent_panel()]).map(|panel| panel.figure());
+        Section {
+            heading: "Map of the latent space".into(),
+            text: self.text(overview),
+            grids: vec![Grid::of(Columns::Two, figures.collect()).with_legend(Legend { items: legend })],
+            ..Section::default()
+        }
+    }
+
+    fn text(&self, overview: &Overview) -> String {
+        let (row, rows) = (overview.noun, overview.nouns());
+        let maps = match self.before {
+            Some(_) => format!(
+                "On the left are the {rows} as the flow receives them, seen along the two directions in which they vary \
+                 most; on the right, where the flow maps them, seen in the plane in which the class means are furthest \
+                 apart."
+            ),
+            None => format!(
+                "The map shows where the flow takes the {rows}, seen in the plane in which the class means are furthest \
+                 apart."
+            ),
+        };
+        let hidden = match self.dim.saturating_sub(2) {
+            0 => String::new(),
+            1 => " Classes that overlap here may still be separated along the other dimension.".into(),
+            n => format!(" Classes that overlap here may still be separated in the other {n} dimensions."),
+        };
+        let repeated =
+            if overview.classes.len() > COLOURS { " Colours repeat after ten classes." } else { "" };
+        format!(
+            "Each dot is an unlabelled {row} in the colour of its predicted class; triangles are labelled {rows}. \
+             {maps}{hidden}{repeated}"
+        )
+    }
+
+    fn before_panel(&self, points: &[[f64; 2]], overview: &Overview) -> Panel {
+        Panel {
+            title: format!("{} before the flow", overview.capital()),
+            caption: "After preprocessing, in the plane of their two leading principal directions.".into(),
+            frame: Frame::around(points),
+            layers: self.layers(points),
+        }
+    }
+
+    fn latent_panel(&self) -> Panel {
+        let ellipse = |g: &Gaussian| Ellipse { centre: g.mean, radii: g.sigma, class: g.class };
+        let ellipses: Vec<Ellipse> = self.gaussians.iter().map(ellipse).collect();
+        let frame = around(&self.latent, &ellipses);
+        let mut layers = self.layers(&self.latent);
+        layers.push(Layer::Ellipses(ellipses));
+        Panel {
+            title: "In the latent space".into(),
+            caption: "In the plane that shows most of the distances between class means.".into(),
+            frame,
+            layers,
+        }
+    }
+
+    fn layers(&self, points: &[[f64; 2]]) -> Vec<Layer> {
+        let classed: Vec<([f64; 2], usize)> =
+            points.iter().copied().zip(self.classes.iter().copied()).collect();
+        let (labelled, rest) = classed.split_at(self.n_labelled);
+        vec![Layer::ByClass(rest.to_vec()), Layer::Labelled(labelled.to_vec())]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flowgmm_core::analysis;
+    use semisup::Toy;
+
+    use crate::{FitConfig, Fitter};
+
+    /// Two means span a line: the first direction is theirs, the second across it, both of length 1.
+    #[test]
+    fn the_plane_is_orthonormal_and_holds_the_means() {
+        let data = Toy::Moons.problem(1).train;
+        let mut config = FitConfig::toy();
+        config.train.steps = 1;
+        let model = Fitter::new(&config, &data, 0).run(&mut ()).unwrap();
+        let plane = analysis::class_plane(model.gmm(), model.encode(data.x()).view());
+        let products = plane.t().dot(&plane);
+        for (i, j) in [(0, 0), (0, 1), (1, 1)] {
+            assert!((products[[i, j]] - f64::from(i == j)).abs() < 1e-9, "{products}");
+        }
+        let means = model.gmm().mixture().values().means.dot(&plane);
+        assert!((means[[0, 0]] - means[[1, 0]]).abs() > 1.0, "{means}");
+        assert!((means[[0, 1]] - means[[1, 1]]).abs() < 1e-6, "{means}");
+    }
+}
