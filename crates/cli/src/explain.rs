@@ -76,7 +76,9 @@ pub fn run(args: &Args, global: &Global) -> Result<()> {
     drop(progress);
     output::warn(&found.warnings);
     let name = args.model.display().to_string();
-    output::write_whole(&args.out, found.to_page(&name).to_html().as_bytes())?;
+    let mut to_write = found.to_page();
+    to_write.footer += &format!(" Model: {name}.");
+    output::write_whole(&args.out, to_write.to_html().as_bytes())?;
     let page = args.out.display().to_string();
     if global.json {
         let mut object = serde_json::to_value(&found).expect("plain data");
@@ -84,11 +86,32 @@ pub fn run(args: &Args, global: &Global) -> Result<()> {
         object["page"] = json!(page);
         return output::print_json(&object);
     }
+    if global.quiet {
+        return Ok(());
+    }
     output::print(&text::facts(&facts(&found, page)))
 }
 
 fn facts(found: &Explanation, page: String) -> Vec<(&'static str, String)> {
-    let mut facts = found.facts();
+    let mut facts = vec![("data", found.described())];
+    if let Some(calibration) = &found.calibration {
+        facts.push(("accuracy", text::percent(calibration.accuracy)));
+        let ece = format!(
+            "{:.4} -> {:.4} (temperature {:.3})",
+            calibration.as_stored.ece[1].equal_width,
+            calibration.calibrated.ece[1].equal_width,
+            calibration.temperature_learnt
+        );
+        facts.push(("calibration error (ECE)", ece));
+    }
+    if let Some(sets) = &found.prediction_sets {
+        let (share, size) = (text::percent(sets.measured.coverage), sets.measured.mean_size);
+        facts.push(("prediction sets", format!("{share} contain the true class, {size:.2} classes in a set")));
+    }
+    if let Some(detection) = &found.out_of_distribution {
+        let best = format!("AUROC {:.4} by {}", detection.best_auroc, detection.best_score);
+        facts.push(("out of distribution", best));
+    }
     facts.push(("page", page));
     facts
 }

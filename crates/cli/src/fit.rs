@@ -215,7 +215,8 @@ fn conclude(
             let request = ReportRequest { test, name: table_name(&args.file), model_name };
             let report = flowgmm::report(fit, &request, &mut progress).map_err(|error| no_report(error, path))?;
             write_whole(to, report.to_page().to_html().as_bytes())?;
-            Some((to.as_path(), report))
+            output::warn(&report.warnings);
+            Some((to.as_path(), report.summary()))
         }
     };
     drop(progress);

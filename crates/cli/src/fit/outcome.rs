@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use flowgmm::{DeviceName, Engine, Evaluation, Fit, FitPlan, Report, Training};
+use flowgmm::{DeviceName, Engine, Evaluation, Fit, FitPlan, Training, report::Summary};
 use serde_json::{Value, json};
 
 use crate::{columns, text};
@@ -21,7 +21,7 @@ pub struct Outcome<'a> {
     /// Scores on the rows of `--test`.
     pub evaluation: Option<Evaluation>,
     /// The page that was written, and its findings.
-    pub report: Option<(&'a Path, Report)>,
+    pub report: Option<(&'a Path, Summary)>,
 }
 
 impl Outcome<'_> {
@@ -70,9 +70,11 @@ impl Outcome<'_> {
                 object["test_bits_per_dim"] = json!(self.evaluation.as_ref().and_then(|found| found.bits_per_dim));
             }
         }
-        if let Some((path, report)) = &self.report {
+        if let Some((path, summary)) = &self.report {
             object["report"] = json!(path.display().to_string());
-            report.add_to(&mut object);
+            if let (Value::Object(object), Value::Object(found)) = (&mut object, json!(summary)) {
+                object.extend(found);
+            }
         }
         object
     }
@@ -117,8 +119,8 @@ impl Outcome<'_> {
         }
         facts.push(("time", format!("{:.1} s", seconds.as_secs_f64())));
         facts.push(("model", self.path.display().to_string()));
-        if let Some((path, report)) = &self.report {
-            facts.extend(report.facts());
+        if let Some((path, summary)) = &self.report {
+            facts.extend(summary.facts.iter().cloned());
             facts.push(("report", path.display().to_string()));
         }
         text::facts(&facts)

@@ -135,7 +135,7 @@ fn overview(fit: &Fit, request: &ReportRequest) -> Overview {
 impl TestRows {
     fn read(model: &Model, source: &Source, observer: &mut dyn Observer) -> Result<(Self, Vec<String>)> {
         let classes = model.classes_ref();
-        let mut chunks = Chunks::open(source, model.rows(), classes, Wanted::LabelledRows, observer)?;
+        let mut chunks = Chunks::open(source, model.rows(), classes, Wanted::LabelledRows)?;
         let mut test = Self {
             x: Array2::zeros((0, model.rows().dim())),
             y: Vec::new(),
