@@ -1,10 +1,10 @@
 //! The laws of encoding: what goes in comes out, batches do not matter, gaps are filled from the row alone.
 
-use flowgmm_data::{Cells, Column, Encoding, Frame, KindName, Likelihood, Role, Schema};
+use flowgmm_data::{Cells, Column, Encoding, Error, Frame, KindName, Likelihood, Role, Schema};
 use proptest::prelude::*;
 use rand::Rng as _;
 use semisup::ndarray::{Array2, Axis, array, concatenate};
-use semisup::{Error, rng};
+use semisup::rng;
 
 type Cell = Option<String>;
 

@@ -1,8 +1,7 @@
 //! What a schema makes of columns a user would bring.
 
 use flowgmm_data::schema::{Concern, Strays};
-use flowgmm_data::{Cells, Column, Frame, Kind, KindName, Schema};
-use semisup::Error;
+use flowgmm_data::{Cells, Column, Error, Frame, Kind, KindName, Schema};
 
 /// Columns of cells as they stand in a file, an empty one missing; the first row is line 2.
 fn frame(columns: &[(&str, Vec<String>)]) -> Frame {

@@ -12,10 +12,10 @@
 //! Self-training (Yarowsky 1995): fit on the labels, adopt the predictions that are certain enough, fit again,
 //! until no more are adopted.
 
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, s};
+use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 use rayon::prelude::*;
 
-use semisup::metrics::arg_max;
+use semisup::metrics::{arg_max, log_sum_exp};
 
 /// Rows in one piece of parallel work: fixed, so that sums have the same bits on any number of threads.
 const CHUNK: usize = 1024;
@@ -127,11 +127,6 @@ fn objective(theta: &Array1<f64>, x: ArrayView2<f64>, q: ArrayView2<f64>, c: f64
         gradient.slice_mut(s![k * dim..]).scaled_add(c, &gb);
     }
     (loss, gradient)
-}
-
-fn log_sum_exp(row: ArrayView1<f64>) -> f64 {
-    let max = row.fold(f64::NEG_INFINITY, |a, &b| a.max(b));
-    row.iter().map(|v| (v - max).exp()).sum::<f64>().ln() + max
 }
 
 /// The minimum of a smooth convex function by L-BFGS (Nocedal and Wright, algorithm 7.5) with backtracking.

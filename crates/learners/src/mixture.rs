@@ -15,7 +15,7 @@ use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 use rayon::prelude::*;
 
 use crate::graph::one_hot;
-use semisup::metrics::log_softmax;
+use semisup::metrics::{log_softmax, log_sum_exp};
 use semisup::{Classifier, Error, Learner, Result, SemiSupervised};
 
 mod gaussian;
@@ -146,13 +146,9 @@ impl GaussianMixture {
         y: &[Option<usize>],
         target: &Array1<f64>,
     ) -> f64 {
-        let log_sum_exp = |row: usize| {
-            let largest = log_joint.row(row).fold(f64::NEG_INFINITY, |largest, &l| largest.max(l));
-            largest + log_joint.row(row).fold(0., |sum, l| sum + (l - largest).exp()).ln()
-        };
         let term = |(row, y): (usize, &Option<usize>)| match y {
             Some(k) => log_joint[[row, *k]],
-            None => log_sum_exp(row),
+            None => log_sum_exp(log_joint.row(row)),
         };
         let penalty = model.gaussians.iter().map(|gaussian| gaussian.penalty(target)).sum::<f64>();
         y.iter().enumerate().map(term).sum::<f64>() - self.shrinkage / 2. * penalty

@@ -45,7 +45,7 @@ pub fn share_interval(share: f64, n: usize) -> Interval {
 /// It inverts McNemar's test. Counts may be fractions, where a row is the mean of several tries.
 ///
 /// ```
-/// let equal = crate::difference_interval(0.0, 0.0, 10);
+/// let equal = semisup::difference_interval(0.0, 0.0, 10);
 /// assert!(equal.low < -0.25 && equal.high > 0.25); // ten rows without a difference prove little
 /// ```
 pub fn difference_interval(first: f64, second: f64, n: usize) -> Interval {

@@ -171,16 +171,42 @@ pub fn separation(x: ArrayView2<f64>, y: &[usize], n_classes: usize) -> Vec<f64>
 pub fn log_softmax(logits: ArrayView2<f64>) -> Array2<f64> {
     let mut log_probs = logits.to_owned();
     Zip::from(log_probs.rows_mut()).for_each(|mut row| {
-        let largest = row.fold(f64::NEG_INFINITY, |largest, &l| largest.max(l));
-        let log_sum = row.fold(0., |sum, l| sum + (l - largest).exp()).ln();
-        row.mapv_inplace(|l| (l - largest) - log_sum); // in this order no digit of log_sum is lost
+        let (max, log_sum) = max_and_log_sum(row.iter().copied());
+        row.mapv_inplace(|l| (l - max) - log_sum); // in this order no digit of log_sum is lost
     });
     log_probs
+}
+
+/// log sum_k e^{v_k}, shifted by the largest value so that nothing overflows. Minus infinity for an empty row and for a
+/// row of minus infinities.
+///
+/// ```
+/// use semisup::{metrics::log_sum_exp, ndarray::array};
+///
+/// assert_eq!(log_sum_exp(array![1000., 1000.].view()), 1000. + 2_f64.ln());
+/// assert_eq!(log_sum_exp(array![f64::NEG_INFINITY, 3.].view()), 3.);
+/// assert_eq!(log_sum_exp(array![f64::NEG_INFINITY].view()), f64::NEG_INFINITY);
+/// ```
+pub fn log_sum_exp(row: ArrayView1<f64>) -> f64 {
+    log_sum_exp_of(row.iter().copied())
+}
+
+/// [`log_sum_exp`] of values that are not stored as a row.
+fn log_sum_exp_of(values: impl Iterator<Item = f64> + Clone) -> f64 {
+    let (max, log_sum) = max_and_log_sum(values);
+    if max == f64::NEG_INFINITY { max } else { max + log_sum }
+}
+
+/// The largest value, and log sum_k e^{v_k - max}.
+fn max_and_log_sum(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
+    let max = values.clone().fold(f64::NEG_INFINITY, f64::max);
+    (max, values.map(|value| (value - max).exp()).sum::<f64>().ln())
 }
 
 #[cfg(test)]
 mod tests {
     use ndarray::array;
+    use rand::Rng as _;
 
     use super::*;
 
@@ -229,6 +255,20 @@ mod tests {
     fn a_column_separates_classes_or_does_not() {
         let x = array![[1., 1., 7.], [1., 2., 7.], [5., 1., 7.], [5., 2., 7.]];
         assert_eq!(separation(x.view(), &[0, 0, 2, 2], 3), [1., 0., 0.]);
+    }
+
+    /// The bits of the textbook idiom, sums in order; -inf - -inf would be NaN.
+    #[test]
+    fn log_sum_exp_is_the_shifted_sum() {
+        let mut rng = crate::rng(4);
+        for n in 1..20 {
+            let row = ndarray::Array1::from_shape_simple_fn(n, || rng.random_range(-40. ..40.));
+            let max = row.fold(f64::NEG_INFINITY, |max, &v| max.max(v));
+            let expected: f64 = max + row.iter().fold(0., |sum, v| sum + (v - max).exp()).ln();
+            assert_eq!(log_sum_exp(row.view()).to_bits(), expected.to_bits());
+        }
+        assert_eq!(log_sum_exp(array![].view()), f64::NEG_INFINITY);
+        assert!(log_sum_exp(array![f64::NAN, 0.].view()).is_nan());
     }
 
     #[test]

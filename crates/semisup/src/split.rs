@@ -49,6 +49,21 @@ pub fn folds(y: &[usize], k: usize, rng: &mut Rng) -> Vec<Vec<usize>> {
     (0..k).map(|fold| sorted(held_out.iter().copied().skip(fold).step_by(k))).collect()
 }
 
+/// At most `count` of `n` rows, evenly spaced from the first on: row floor(i n / count) for i = 0, 1, .. All rows if there
+/// are no more than `count`, none if `count` is 0.
+///
+/// ```
+/// use semisup::split::evenly_spaced;
+///
+/// assert_eq!(evenly_spaced(10, 4), [0, 2, 5, 7]);
+/// assert_eq!(evenly_spaced(3, 4), [0, 1, 2]);
+/// assert!(evenly_spaced(10, 0).is_empty());
+/// ```
+pub fn evenly_spaced(n: usize, count: usize) -> Vec<usize> {
+    let count = count.min(n);
+    (0..count).map(|i| i * n / count).collect()
+}
+
 /// The rows of each class, shuffled.
 fn shuffled_classes(y: &[usize], n_classes: usize, rng: &mut Rng) -> Vec<Vec<usize>> {
     let mut classes = vec![Vec::new(); n_classes];

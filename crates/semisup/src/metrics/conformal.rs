@@ -11,6 +11,8 @@
 use ndarray::{Array2, ArrayView1, ArrayView2};
 use serde::Serialize;
 
+use super::log_sum_exp_of;
+
 /// A threshold learnt from calibration rows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Conformal {
@@ -69,13 +71,11 @@ impl Conformal {
 
 /// log(1 - p_k) - log p_k, without the cancellation of 1 - p_k.
 fn nonconformity(log_probs: ArrayView1<f64>, k: usize) -> f64 {
-    let others = || log_probs.iter().enumerate().filter(|(j, _)| *j != k).map(|(_, l)| *l);
-    let largest = others().fold(f64::NEG_INFINITY, f64::max);
-    if largest == f64::NEG_INFINITY {
-        return f64::NEG_INFINITY; // all others are impossible
+    let others = log_probs.iter().enumerate().filter(|(j, _)| *j != k).map(|(_, l)| *l);
+    match log_sum_exp_of(others) {
+        f64::NEG_INFINITY => f64::NEG_INFINITY, // all others are impossible
+        others => others - log_probs[k],
     }
-    let rest = others().map(|l| (l - largest).exp()).sum::<f64>().ln() + largest;
-    rest - log_probs[k]
 }
 
 /// Holds sets, `[n, n_classes]`, against the truth.
