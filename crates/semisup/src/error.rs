@@ -88,30 +88,6 @@ pub enum Error {
         why: String,
     },
 
-    /// A hyper-parameter out of its range.
-    #[error("{name}: found {found}, expected {expected}")]
-    Setting {
-        /// The hyper-parameter.
-        name: &'static str,
-        /// Its value.
-        found: f64,
-        /// Its range.
-        expected: &'static str,
-    },
-
-    /// More rows than a method's memory and time allow.
-    #[error("{method} takes at most {limit} rows, found {found}: {hint}")]
-    TooManyRows {
-        /// The method.
-        method: &'static str,
-        /// The rows there are.
-        found: usize,
-        /// The most it takes.
-        limit: usize,
-        /// What to do.
-        hint: &'static str,
-    },
-
     /// No toy problem has this name.
     #[error("there is no toy problem '{0}': expected moons, circles, eight-gaussians or pinwheel")]
     UnknownToy(String),

@@ -1,4 +1,4 @@
-//! Learners made of learners: on standardised columns, tuned by cross-validation, several averaged.
+//! Learners made of learners (meta-estimators): on standardised columns, tuned by cross-validation, averaged.
 
 use std::num::NonZeroUsize;
 
@@ -6,11 +6,11 @@ use ndarray::{Array2, ArrayView2, Zip};
 use rand::Rng as _;
 use semisup::{Classifier, Learner, Preprocess, SemiSupervised, rng, split};
 
-/// A learner on columns of mean 0 and variance 1, by the moments of all rows.
+/// A learner on columns standardised by the mean and variance of all rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standardised<L>(pub L);
 
-/// What [`Standardised`] gives.
+/// The model that [`Standardised`] fits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StandardisedModel<M> {
     preprocess: Preprocess,
@@ -50,14 +50,13 @@ impl<M: Classifier> Classifier for StandardisedModel<M> {
     }
 }
 
-/// The candidate that predicts best the labels it is not shown, each in turn: cross-validation over the labelled
-/// rows, all rows being there to learn from without their labels. Of equals, and where there are too few labels to
-/// hold one out, the first.
+/// The candidate with the best accuracy in a cross-validation over the labelled rows; the rows of a held-out fold stay in
+/// the data without their labels. Of equally good candidates, and if there are too few labels to hold one out, the first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tuned<L> {
-    /// What is chosen when nothing speaks for another.
+    /// The candidate that is taken unless another is better.
     pub default: L,
-    /// The others.
+    /// The other candidates.
     pub others: Vec<L>,
     /// Number of folds.
     pub folds: usize,
@@ -67,7 +66,7 @@ impl<L: Learner> Tuned<L>
 where
     L::Error: From<semisup::Error>,
 {
-    /// The candidate for these data.
+    /// The best candidate for these data.
     pub fn choose(&self, data: &SemiSupervised, seed: u64) -> Result<&L, L::Error> {
         let labelled = data.labelled();
         let y: Vec<usize> = data.y().iter().flatten().copied().collect();
@@ -119,16 +118,16 @@ where
     }
 }
 
-/// Several members that differ by their seeds; their probabilities are averaged.
+/// Several models fitted with different seeds, whose probabilities are averaged.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ensemble<L> {
     /// The learner of each member.
     pub member: L,
-    /// How many.
+    /// Number of members.
     pub members: NonZeroUsize,
 }
 
-/// What [`Ensemble`] gives.
+/// The model that [`Ensemble`] fits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EnsembleModel<M> {
     members: Vec<M>, // at least one
@@ -173,7 +172,7 @@ impl<M: Classifier> Classifier for EnsembleModel<M> {
         let mut sum: Array2<f64> = Array2::zeros(largest.dim());
         for one in &all {
             Zip::from(&mut sum).and(one).and(&largest).for_each(|sum, &one, &largest| {
-                // Minus infinity less itself is no number: no member gives the class a chance.
+                // -inf - -inf is NaN: the class has probability 0 in every member.
                 *sum += if largest == f64::NEG_INFINITY { 0. } else { (one - largest).exp() };
             });
         }

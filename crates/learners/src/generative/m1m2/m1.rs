@@ -4,31 +4,30 @@
 //! -log p(x) <= -log p(x | z) + KL(q(z | x) | N(0, I)),   z ~ q(z | x)
 //! ```
 //!
-//! The weight of the KL rises from 0 over the first steps (Sønderby et al. 2016): with its full weight from the start most
-//! latent dimensions are given up before the decoder has learnt to use them, and never come back.
+//! The weight of the KL is warmed up from 0 (Sønderby et al. 2016): with its full weight from the start, most latent
+//! dimensions collapse to the prior before the decoder has learnt to use them, and never recover.
 
 use ndarray::{Array1, Array2, Axis, NdFloat};
 use semisup::Rng;
 
 use super::VaeStage;
-use super::descent::{Gradient, descend, over_pieces};
+use super::descent::descend;
 use super::latent::{Latent, noise};
 use super::likelihood::Likelihood;
 use crate::Result;
-use crate::net::{Net, number};
-use crate::train::{Deck, PIECE};
+use crate::nets::{CHUNK, Deck, Gradient, Net, number, over_chunks};
 
-/// The share of steps over which the weight of the KL rises.
+/// The share of steps over which the weight of the KL is warmed up.
 const WARM_UP: f64 = 0.3;
 
-/// What a row's terms weigh in the loss.
+/// The weights of a row's two terms in the loss.
 #[derive(Clone, Copy)]
 pub(super) struct Weights {
     pub nll: f64,
     pub kl: f64,
 }
 
-/// The encoder q(z | x) that rows x `[n, dim]` give.
+/// Trains M1 on rows x `[n, dim]`; gives its encoder q(z | x).
 pub(super) fn train(
     stage: &VaeStage,
     likelihood: Likelihood,
@@ -42,11 +41,11 @@ pub(super) fn train(
     let decoder = Net::new(&[&[stage.latent], inward.as_slice(), &[likelihood.outputs(dim)]].concat(), rng);
     let mut deck = Deck::new(x.nrows());
     let [encoder, _] = descend(stage, [encoder, decoder], |nets, step| {
-        let dealt = deck.deal(stage.batch, rng);
-        let pieces: Vec<&[usize]> = dealt.chunks(PIECE).collect();
-        let nll = 1. / dealt.len() as f64;
+        let drawn = deck.draw(stage.batch, rng);
+        let chunks: Vec<&[usize]> = drawn.chunks(CHUNK).collect();
+        let nll = 1. / drawn.len() as f64;
         let weights = Weights { nll, kl: nll * (step as f64 / (WARM_UP * stage.steps as f64)).min(1.) };
-        over_pieces(&pieces, seed, step, |rows, rng| {
+        over_chunks(&chunks, seed, step, |rows, rng| {
             bound(nets, likelihood, x.select(Axis(0), rows), weights, rng)
         })
     })?;

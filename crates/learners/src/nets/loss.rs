@@ -1,24 +1,25 @@
-//! The two losses of a net's logits, with their derivatives.
+//! The two losses of a net, as functions of its logits, with their gradients.
 //!
-//! Both are sums over rows times a weight that the caller chooses, so that a batch can be taken in pieces:
+//! Both are weighted sums over rows, so that a batch can be taken in chunks:
 //!
 //! ```text
 //! cross-entropy  -w sum_i log p_{y_i}          d/dlogit = w (p - one-hot(y))
 //! consistency     w sum_i |p'_i - p''_i|^2     d/dlogit' = 2 w p' (e - <p', e>),  e = p' - p''
 //! ```
 //!
-//! and the same for logit'' with p' and p'' exchanged: the gradient goes through both passes.
+//! and likewise for logit'' with p' and p'' exchanged: the gradient goes through both passes. The logits are f32 in
+//! training, so that the log-sum-exp here is not the one of [`semisup::metrics`], which is in f64.
 
 use ndarray::{Array2, ArrayView2, Axis, NdFloat};
 
-use crate::net::number;
+use super::net::number;
 
-/// The loss, and its gradient by the logits.
+/// Cross-entropy, and its gradient by the logits.
 pub(crate) fn cross_entropy<F: NdFloat>(logits: ArrayView2<F>, y: &[usize], weight: f64) -> (f64, Array2<F>) {
     let mut d = softmax(logits);
     let mut loss = 0.;
     for ((mut p, logits), &y) in d.rows_mut().into_iter().zip(logits.rows()).zip(y) {
-        // From the logits: the logarithm of a probability that was rounded to 0 would be lost.
+        // From the logits: the logarithm of a probability rounded to 0 would be infinite.
         let largest = logits.fold(F::neg_infinity(), |largest, &l| largest.max(l));
         let log_sum = logits.fold(F::zero(), |sum, &l| sum + (l - largest).exp()).ln();
         loss += (largest - logits[y] + log_sum).to_f64().expect("a float");
@@ -28,7 +29,7 @@ pub(crate) fn cross_entropy<F: NdFloat>(logits: ArrayView2<F>, y: &[usize], weig
     (weight * loss, d)
 }
 
-/// The loss, and its gradients by the logits of either pass.
+/// The consistency of two passes, and its gradients by the logits of each.
 pub(crate) fn consistency<F: NdFloat>(
     first: ArrayView2<F>,
     second: ArrayView2<F>,
@@ -44,6 +45,7 @@ pub(crate) fn consistency<F: NdFloat>(
     (weight * loss, [through(&first, 1.), through(&second, -1.)])
 }
 
+/// softmax of each row.
 pub(crate) fn softmax<F: NdFloat>(logits: ArrayView2<F>) -> Array2<F> {
     let mut p = logits.to_owned();
     for mut row in p.rows_mut() {

@@ -1,4 +1,4 @@
-//! A fully connected net, with ReLU and dropout or with softplus, and its derivative written out by hand.
+//! A fully connected net, with ReLU and dropout or with softplus units, and its hand-derived backward pass.
 //!
 //! With h_0 = x `[n, dim]`, weights W_i `[in, out]`, b_i `[out]` and dropout of probability p after each hidden
 //! layer:
@@ -8,9 +8,9 @@
 //! dL/dW_i = h_{i-1}^T dL/da_i      dL/dh_{i-1} = dL/da_i W_i^T      dL/da_i = dL/dh_i / (1 - p) where h_i > 0
 //! ```
 //!
-//! h_i > 0 says both that the unit was active and that it was kept, so no mask is stored. Softplus units,
-//! h_i = log(1 + e^{a_i}), have dh_i/da_i = 1 - e^{-h_i}: they too need nothing but h_i. Nets train in f32; the
-//! number is a parameter so that tests can compare with finite differences in f64.
+//! h_i > 0 means both that the unit was active and that it was kept, so no mask is stored. Softplus units,
+//! h_i = log(1 + e^{a_i}), have dh_i/da_i = 1 - e^{-h_i}: they need nothing but h_i either. Nets train in f32; the
+//! float type is a parameter so that tests can compare with finite differences in f64.
 
 use ndarray::{Array1, Array2, ArrayView2, Axis, NdFloat, Zip};
 use rand::Rng as _;
@@ -23,20 +23,20 @@ pub(crate) struct Layer<F> {
     pub b: Array1<F>, // [out]
 }
 
-/// The layers, or anything that has one number for each weight: a gradient, a moment of Adam.
+/// The layers, or anything with one number for each weight: a gradient, a moment of Adam.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Net<F> {
     pub layers: Vec<Layer<F>>,
 }
 
-/// How often a hidden unit is set to 0.
+/// Dropout: how often a hidden unit is set to 0.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dropout {
-    /// The probability in 65536ths: 16 random bits decide about a unit.
+    /// The probability in units of 1 / 65536: 16 random bits decide about a unit.
     threshold: u16,
 }
 
-/// What a pass forward leaves for the pass back.
+/// What the forward pass keeps for the backward pass.
 pub(crate) struct Trace<F> {
     inputs: Vec<Array2<F>>, // h_{i-1} of each layer, [n, in]
     units: Units<F>,
@@ -45,7 +45,7 @@ pub(crate) struct Trace<F> {
 
 /// The hidden units of a pass.
 enum Units<F> {
-    /// With 1 / (1 - p).
+    /// `scale` is 1 / (1 - p).
     Relu {
         scale: F,
     },
@@ -55,7 +55,7 @@ enum Units<F> {
 impl Dropout {
     pub const NONE: Dropout = Dropout { threshold: 0 };
 
-    /// With p in [0, 1).
+    /// Drops with probability p in [0, 1).
     pub fn new(p: f64) -> Self {
         Self { threshold: (p * 65536.).round().min(65535.) as u16 }
     }
@@ -79,7 +79,7 @@ impl Dropout {
 }
 
 impl<F: NdFloat> Net<F> {
-    /// Layers between these sizes, with the uniform weights of He et al. (2015), smaller in the last layer.
+    /// Layers of these sizes with the uniform initial weights of He et al. (2015), smaller in the last layer.
     pub fn new(sizes: &[usize], rng: &mut Rng) -> Self {
         let last = sizes.len() - 2;
         let layer = |(i, pair): (usize, &[usize])| {
@@ -91,24 +91,24 @@ impl<F: NdFloat> Net<F> {
         Self { layers: sizes.windows(2).enumerate().map(layer).collect() }
     }
 
-    /// Columns of the input.
+    /// Number of inputs.
     pub fn inputs(&self) -> usize {
         self.layers[0].w.nrows()
     }
 
-    /// Columns of the output.
+    /// Number of outputs.
     pub fn outputs(&self) -> usize {
         self.layers[self.layers.len() - 1].b.len()
     }
 
-    /// The same shape, all 0.
+    /// A net of this shape whose weights are all 0.
     pub fn zeros_like(&self) -> Self {
         let zero =
             |layer: &Layer<F>| Layer { w: Array2::zeros(layer.w.dim()), b: Array1::zeros(layer.b.dim()) };
         Self { layers: self.layers.iter().map(zero).collect() }
     }
 
-    /// Adds another of the same shape.
+    /// Adds the weights of a net of the same shape.
     pub fn add(&mut self, other: &Self) {
         for (layer, other) in self.layers.iter_mut().zip(&other.layers) {
             layer.w += &other.w;
@@ -116,7 +116,7 @@ impl<F: NdFloat> Net<F> {
         }
     }
 
-    /// Logits of rows, `[n, dim] -> [n, n_classes]`, and what [`Net::backward`] needs.
+    /// The forward pass with ReLU units and dropout: logits of rows, `[n, dim] -> [n, n_classes]`.
     pub fn forward(&self, x: Array2<F>, dropout: Dropout, rng: &mut Rng) -> Trace<F> {
         let mut inputs = vec![x];
         for layer in &self.layers[..self.layers.len() - 1] {
@@ -128,7 +128,7 @@ impl<F: NdFloat> Net<F> {
         Trace { inputs, units: Units::Relu { scale: dropout.scale() }, logits }
     }
 
-    /// The same with softplus units.
+    /// The forward pass with softplus units, `[n, dim] -> [n, out]`.
     pub fn forward_softplus(&self, x: Array2<F>) -> Trace<F> {
         let mut inputs = vec![x];
         for layer in &self.layers[..self.layers.len() - 1] {
@@ -152,7 +152,7 @@ impl<F: NdFloat> Net<F> {
         (net, d_input)
     }
 
-    /// The gradient by all weights, and that by what the first layer gives.
+    /// The gradient by all weights, and that by the first layer's pre-activation.
     fn gradient(&self, trace: &Trace<F>, d_logits: Array2<F>) -> (Self, Array2<F>) {
         let mut d = d_logits; // dL/da of the layer at hand
         let mut layers = Vec::with_capacity(self.layers.len());
@@ -193,12 +193,12 @@ impl<F: NdFloat> Layer<F> {
     }
 }
 
-/// log(1 + e^a), where e^a may be too large for a number.
+/// log(1 + e^a), without overflow of e^a.
 pub(crate) fn softplus<F: NdFloat>(a: F) -> F {
     a.max(F::zero()) + (-a.abs()).exp().ln_1p()
 }
 
-/// A constant in the net's own precision.
+/// A constant in the net's precision.
 pub(crate) fn number<F: NdFloat>(value: f64) -> F {
     F::from(value).expect("f64 fits into floats")
 }

@@ -1,4 +1,4 @@
-//! The hand-derived gradients against finite differences, and the parts of the loop.
+//! The hand-derived gradients against finite differences, and the parts of the training loop.
 
 use super::*;
 
@@ -8,16 +8,16 @@ fn problem() -> (Net<f64>, Rows<f64>) {
     let mut normal = |n: usize| Array2::from_shape_simple_fn((n, 3), || rng.sample(StandardNormal));
     let rows = Rows { labelled: normal(7), y: vec![0, 1, 2, 3, 0, 1, 3], unlabelled: normal(9) };
     let mut net = Net::new(&[3, 6, 5, 4], &mut rng);
-    // Offsets off zero, so that their derivative is checked where it matters.
+    // Biases off zero, so that their derivative is checked where it matters.
     net.layers.iter_mut().for_each(|layer| layer.b.mapv_inplace(|_| rng.random_range(-0.3..0.3)));
     (net, rows)
 }
 
 /// The law: each weight's derivative is that of finite differences. In f64 with steps of 1e-6 the error of the
 /// difference is about 1e-9; a kink of ReLU within a step would be seen as a difference of another size.
-fn check(pieces: &[Piece], dropout: Dropout) {
+fn check(chunks: &[Chunk], dropout: Dropout) {
     let (mut net, rows) = problem();
-    let loss = |net: &Net<f64>| objective(net, &rows, pieces, dropout, 5, 2);
+    let loss = |net: &Net<f64>| objective(net, &rows, chunks, dropout, 5, 2);
     let (value, gradient) = loss(&net);
     assert!(value > 1e-3, "a loss that is not zero by chance: {value}");
     let mut largest: f64 = 0.;
@@ -53,31 +53,31 @@ fn compare(
 
 #[test]
 fn the_gradient_of_labelled_rows_agrees_with_differences() {
-    let pieces = [
-        Piece::Labelled { rows: &[0, 1, 2, 3], weight: 0.3 },
-        Piece::Labelled { rows: &[6, 5, 4], weight: 0.7 },
+    let chunks = [
+        Chunk::Labelled { rows: &[0, 1, 2, 3], weight: 0.3 },
+        Chunk::Labelled { rows: &[6, 5, 4], weight: 0.7 },
     ];
-    check(&pieces, Dropout::NONE);
-    check(&pieces, Dropout::new(0.4));
+    check(&chunks, Dropout::NONE);
+    check(&chunks, Dropout::new(0.4));
 }
 
 #[test]
 fn the_gradient_of_the_pi_model_agrees_with_differences() {
-    let pieces = [
-        Piece::Labelled { rows: &[0, 1, 2, 3], weight: 0.1 },
-        Piece::Unlabelled { rows: &[0, 3, 4, 8], weight: 1.5, noise: 0.2 },
-        Piece::Unlabelled { rows: &[1, 2], weight: 1.5, noise: 0. },
+    let chunks = [
+        Chunk::Labelled { rows: &[0, 1, 2, 3], weight: 0.1 },
+        Chunk::Unlabelled { rows: &[0, 3, 4, 8], weight: 1.5, noise: 0.2 },
+        Chunk::Unlabelled { rows: &[1, 2], weight: 1.5, noise: 0. },
     ];
-    check(&pieces[1..2], Dropout::NONE);
-    check(&pieces[1..], Dropout::new(0.5));
-    check(&pieces, Dropout::new(0.3));
+    check(&chunks[1..2], Dropout::NONE);
+    check(&chunks[1..], Dropout::new(0.5));
+    check(&chunks, Dropout::new(0.3));
 }
 
 #[test]
 fn two_equal_passes_cost_nothing() {
     let (net, rows) = problem();
-    let piece = Piece::Unlabelled { rows: &[0, 1, 2], weight: 1., noise: 0. };
-    let (loss, gradient) = objective(&net, &rows, &[piece], Dropout::NONE, 1, 0);
+    let chunk = Chunk::Unlabelled { rows: &[0, 1, 2], weight: 1., noise: 0. };
+    let (loss, gradient) = objective(&net, &rows, &[chunk], Dropout::NONE, 1, 0);
     assert_eq!((loss, gradient), (0., net.zeros_like()));
 }
 
@@ -91,21 +91,21 @@ fn dropout_keeps_the_mean_and_drops_the_share_it_should() {
     assert!(trace.logits[[0, 0]] != 4e6, "something was dropped");
 }
 
-fn layer(n: usize, w: f64) -> crate::net::Layer<f64> {
-    crate::net::Layer { w: Array2::from_elem((n, n), w), b: ndarray::Array1::zeros(n) }
+fn layer(n: usize, w: f64) -> crate::nets::net::Layer<f64> {
+    crate::nets::net::Layer { w: Array2::from_elem((n, n), w), b: ndarray::Array1::zeros(n) }
 }
 
 #[test]
-fn a_deck_deals_each_row_once_before_any_comes_again() {
+fn a_deck_draws_each_row_once_before_any_comes_again() {
     let (mut deck, mut rng) = (Deck::new(10), rng(1));
     for _ in 0..4 {
-        let mut dealt: Vec<usize> = (0..3).flat_map(|_| deck.deal(3, &mut rng).to_vec()).collect();
-        dealt.sort_unstable();
-        dealt.dedup();
-        assert_eq!(dealt.len(), 9);
+        let mut drawn: Vec<usize> = (0..3).flat_map(|_| deck.draw(3, &mut rng).to_vec()).collect();
+        drawn.sort_unstable();
+        drawn.dedup();
+        assert_eq!(drawn.len(), 9);
     }
-    assert_eq!(deck.deal(10, &mut rng).len(), 10, "all there are");
-    assert!(Deck::new(0).deal(3, &mut rng).is_empty());
+    assert_eq!(deck.draw(10, &mut rng).len(), 10, "all there are");
+    assert!(Deck::new(0).draw(3, &mut rng).is_empty());
 }
 
 #[test]

@@ -1,14 +1,16 @@
-//! Classification by the k nearest labelled rows, each with one vote: p(k | x) = votes of class k / k. The
-//! same as scikit-learn's `KNeighborsClassifier` with uniform weights; equal votes go to the first class.
+//! Classification by the k nearest labelled rows, each with one vote: p(class | x) = votes of the class / k, as in
+//! scikit-learn's `KNeighborsClassifier` with uniform weights. Of classes with equal votes the first wins.
 //!
 //! A class without a vote has probability 0, so its log probability is minus infinity.
 
 use ndarray::{Array2, ArrayView2};
+use semisup::{Classifier, Learner, SemiSupervised};
 
-use crate::knn;
-use semisup::{Classifier, Error, Learner, Result, SemiSupervised};
+use super::knn::knn;
+use crate::error::positive;
+use crate::{Error, Result};
 
-/// What happens to the length of rows before distances are measured.
+/// Whether rows are normalised before distances are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowLength {
     /// Rows as they are: the L2 distance.
@@ -17,12 +19,12 @@ pub enum RowLength {
     Unit,
 }
 
-/// k nearest neighbours, a learner that leaves unlabelled rows aside.
+/// The k-nearest-neighbours classifier, which ignores unlabelled rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NearestNeighbours {
     /// Number of neighbours; all labelled rows if there are fewer.
     pub k: usize,
-    /// How rows are compared.
+    /// Whether rows are normalised first.
     pub length: RowLength,
 }
 
@@ -38,9 +40,7 @@ impl Learner for NearestNeighbours {
     }
 
     fn fit(&self, data: &SemiSupervised, _seed: u64) -> Result<NearestNeighboursModel> {
-        if self.k == 0 {
-            return Err(Error::Setting { name: "neighbours k", found: 0., expected: "at least 1" });
-        }
+        positive("neighbours k", self.k)?;
         let labelled = data.labelled_only();
         Ok(NearestNeighboursModel {
             settings: *self,
@@ -51,7 +51,7 @@ impl Learner for NearestNeighbours {
     }
 }
 
-/// The labelled rows, ready to vote.
+/// A fitted k-nearest-neighbours classifier: the labelled rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NearestNeighboursModel {
     settings: NearestNeighbours,

@@ -1,11 +1,11 @@
-//! What a user of the rivals would notice.
+//! What a user of the learners would notice.
 
 use std::num::NonZeroUsize;
 
 use flowgmm_learners::{
-    Ensemble, LogisticRegression, M1M2, Mlp, PiModel, SelfTraining, Tuned, VaeStage, by_name, names,
+    Ensemble, LogisticRegression, M1M2, Mlp, NearestNeighbours, PiModel, RowLength, SelfTraining, Tuned,
+    VaeStage, by_name, names,
 };
-use flowgmm_learners::{NearestNeighbours, RowLength};
 use ndarray::{Array2, Axis, array, concatenate};
 use semisup::metrics::accuracy;
 use semisup::{Classifier, ImageShape, Labelled, Learner, SemiSupervised, Toy, digits_problem};
@@ -177,11 +177,11 @@ fn settings_out_of_range_are_named() {
 #[test]
 fn no_hidden_layer_is_logistic_regression() {
     let problem = Toy::EightGaussians.problem(3);
-    let line =
+    let linear =
         Mlp { hidden: vec![], dropout: 0., steps: 3000, learning_rate: 0.05, weight_decay: 0., batch: 100 };
-    // Without a penalty, the labels that a line can separate are all fitted.
+    // Without a penalty, all labels that are linearly separable are fitted.
     let free = LogisticRegression { c: 1e4 }.fit(&problem.train, 1).unwrap().predict(problem.test.x());
-    let net = line.fit(&problem.train, 1).unwrap().predict(problem.test.x());
+    let net = linear.fit(&problem.train, 1).unwrap().predict(problem.test.x());
     assert!(accuracy(&net, &free) > 0.97, "{}", accuracy(&net, &free));
 }
 

@@ -1,4 +1,4 @@
-//! M2: a model of M1's features z1 with their class as a latent variable; formulas in the module above.
+//! M2: a model of M1's features z1 with their class as a latent variable; see the formulas in [`super`].
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, NdFloat, s};
 use rand::Rng as _;
@@ -6,13 +6,11 @@ use rand_distr::StandardNormal;
 use semisup::Rng;
 
 use super::M1M2;
-use super::descent::{Gradient, descend, over_pieces};
+use super::descent::descend;
 use super::latent::{Latent, noise};
 use super::likelihood::Likelihood;
 use crate::Result;
-use crate::loss::{cross_entropy, softmax};
-use crate::net::{Net, number};
-use crate::train::{Deck, PIECE};
+use crate::nets::{CHUNK, Deck, Gradient, Net, cross_entropy, number, over_chunks, softmax};
 
 /// q(z1 | x) of every row.
 pub(super) struct Features {
@@ -23,8 +21,8 @@ pub(super) struct Features {
     y: Vec<Option<usize>>,
 }
 
-/// Some rows of a batch, and what they weigh in the loss.
-enum Piece<'a> {
+/// Some rows of a batch, and their weights in the loss.
+enum Chunk<'a> {
     Labelled { rows: &'a [usize], bound: f64, class: f64 },
     Unlabelled { rows: &'a [usize], weight: f64 },
 }
@@ -47,7 +45,7 @@ impl Features {
     }
 }
 
-/// The classifier q(y | z1) that the features give.
+/// Trains M2 on M1's features; gives its classifier q(y | z1).
 pub(super) fn train(
     settings: &M1M2,
     features: &Features,
@@ -65,21 +63,21 @@ pub(super) fn train(
     let share = n_l as f64 / (n_l + n_u) as f64;
     let (mut deck_l, mut deck_u) = (Deck::new(n_l), Deck::new(n_u));
     let [classifier, ..] = descend(stage, [classifier, encoder, decoder], |nets, step| {
-        let rows = |dealt: &[usize], of: &[usize]| dealt.iter().map(|&i| of[i]).collect::<Vec<usize>>();
-        let labelled = rows(deck_l.deal(settings.labelled_batch, rng), &features.labelled);
-        let unlabelled = rows(deck_u.deal(stage.batch, rng), &features.unlabelled);
+        let rows = |drawn: &[usize], of: &[usize]| drawn.iter().map(|&i| of[i]).collect::<Vec<usize>>();
+        let labelled = rows(deck_l.draw(settings.labelled_batch, rng), &features.labelled);
+        let unlabelled = rows(deck_u.draw(stage.batch, rng), &features.unlabelled);
         let each = 1. / labelled.len() as f64;
         let (bound, class) = (share * each, settings.alpha * each);
         let weight = (1. - share) / unlabelled.len().max(1) as f64;
-        let pieces: Vec<Piece> = (labelled.chunks(PIECE).map(|rows| Piece::Labelled { rows, bound, class }))
-            .chain(unlabelled.chunks(PIECE).map(|rows| Piece::Unlabelled { rows, weight }))
+        let chunks: Vec<Chunk> = (labelled.chunks(CHUNK).map(|rows| Chunk::Labelled { rows, bound, class }))
+            .chain(unlabelled.chunks(CHUNK).map(|rows| Chunk::Unlabelled { rows, weight }))
             .collect();
-        over_pieces(&pieces, seed, settings.m1.steps + step, |piece, rng| match *piece {
-            Piece::Labelled { rows, bound, class } => {
+        over_chunks(&chunks, seed, settings.m1.steps + step, |chunk, rng| match *chunk {
+            Chunk::Labelled { rows, bound, class } => {
                 let y: Vec<usize> = rows.iter().filter_map(|&row| features.y[row]).collect();
                 labelled_loss(nets, features.draw(rows, rng), &y, [bound, class], rng)
             }
-            Piece::Unlabelled { rows, weight } => {
+            Chunk::Unlabelled { rows, weight } => {
                 unlabelled_loss(nets, features.draw(rows, rng), weight, rng)
             }
         })

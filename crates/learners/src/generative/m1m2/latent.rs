@@ -1,20 +1,20 @@
-//! A Gaussian q = N(mean, diag e^log_var) of every row, drawn from and held against N(0, I).
+//! A Gaussian q = N(mean, diag e^log_var) for each row: its reparametrised draw, and its KL to N(0, I).
 //!
-//! A net says `[mean, log_var]`, `[n, 2 d]`. With noise e ~ N(0, I) held fixed,
+//! A net gives `[mean, log_var]`, `[n, 2 d]`. With noise e ~ N(0, I) held fixed,
 //!
 //! ```text
 //! z = mean + e^(log_var / 2) e                  KL(q | N(0, I)) = 1/2 sum (mean^2 + e^log_var - 1 - log_var)
 //! dL/dmean = dL/dz + w mean                     dL/dlog_var = 1/2 (dL/dz e^(log_var / 2) e + w (e^log_var - 1))
 //! ```
 //!
-//! where w is what the row's KL weighs in the loss L.
+//! where w is the weight of the row's KL in the loss L.
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, NdFloat, Zip};
 use rand::Rng as _;
 use rand_distr::StandardNormal;
 use semisup::Rng;
 
-use crate::net::number;
+use crate::nets::number;
 
 /// Noise for `n` draws of `d` dimensions.
 pub(super) fn noise<F: NdFloat>(n: usize, d: usize, rng: &mut Rng) -> Array2<F> {

@@ -1,29 +1,30 @@
 //! The paper's supervised net: three hidden layers, ReLU, dropout, Adam, on the labelled rows alone.
 //!
-//! Columns are brought to mean 0 and variance 1 first, by the moments of all rows, labelled or not.
+//! Columns are standardised first, by the mean and variance of all rows, labelled or not.
 
-use ndarray::{Array2, ArrayView2, Axis};
-use rayon::prelude::*;
+use ndarray::{Array2, ArrayView2};
 use semisup::metrics::log_softmax;
 use semisup::{Classifier, Learner, Preprocess, SemiSupervised, rng};
 
-use crate::net::{Dropout, Net};
-use crate::train::{Rows, train};
+use super::net::{Dropout, Net};
+use super::train::{Rows, train};
+use crate::chunks::in_chunks;
+use crate::error::{positive, within};
 use crate::{Error, Result};
 
-/// Rows in one piece of a prediction.
-const PIECE: usize = 512;
+/// Rows of a chunk of a prediction.
+const CHUNK: usize = 512;
 
-/// A fully connected net as a learner.
+/// A fully connected net, trained on the labelled rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mlp {
     /// Units of each hidden layer.
     pub hidden: Vec<usize>,
     /// The probability that a hidden unit is dropped, in [0, 1).
     pub dropout: f64,
-    /// Steps of Adam.
+    /// Number of steps of Adam.
     pub steps: usize,
-    /// Labelled rows of a step; all of them if there are fewer.
+    /// Labelled rows of a batch; all of them if there are fewer.
     pub batch: usize,
     /// The learning rate.
     pub learning_rate: f64,
@@ -32,8 +33,8 @@ pub struct Mlp {
 }
 
 impl Default for Mlp {
-    /// The paper's: 3 x 512, dropout 0.5, learning rate 3e-4. It does not say how long; a thousand steps of at most
-    /// 200 rows fit every set of few labels we tried.
+    /// The paper's net: 3 x 512 units, dropout 0.5, learning rate 3e-4. The paper does not give the number of steps; a
+    /// thousand steps of at most 200 rows fit every small set of labels we tried.
     fn default() -> Self {
         let (hidden, dropout, steps, batch) = (vec![512; 3], 0.5, 1000, 200);
         Self { hidden, dropout, steps, batch, learning_rate: 3e-4, weight_decay: 0. }
@@ -41,7 +42,7 @@ impl Default for Mlp {
 }
 
 impl Mlp {
-    /// Which setting is out of its range, if one is.
+    /// Checks that every setting is in its range.
     pub(crate) fn check(&self) -> Result<()> {
         positive("hidden units", self.hidden.iter().copied().min().unwrap_or(1))?;
         positive("steps", self.steps)?;
@@ -72,7 +73,7 @@ impl Learner for Mlp {
     }
 }
 
-/// A trained net, with the scale of its inputs.
+/// A trained net, with the preprocessing of its inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetModel {
     preprocess: Preprocess,
@@ -92,7 +93,7 @@ impl NetModel {
 
     fn logits(&self, x: ArrayView2<f64>) -> Array2<f64> {
         let x = self.preprocess.apply(x).mapv(|value| value as f32);
-        let unused = &mut rng(0); // without dropout nothing is drawn
+        let unused = &mut rng(0); // nothing is drawn without dropout
         self.net.forward(x, Dropout::NONE, unused).logits.mapv(f64::from)
     }
 }
@@ -103,20 +104,6 @@ impl Classifier for NetModel {
     }
 
     fn log_probs(&self, x: ArrayView2<f64>) -> Array2<f64> {
-        let pieces: Vec<ArrayView2<f64>> = x.axis_chunks_iter(Axis(0), PIECE).collect();
-        let logits: Vec<Array2<f64>> = pieces.into_par_iter().map(|x| self.logits(x)).collect();
-        let mut out = Array2::zeros((x.nrows(), self.classes.len()));
-        for (mut to, logits) in out.axis_chunks_iter_mut(Axis(0), PIECE).zip(&logits) {
-            to.assign(logits);
-        }
-        log_softmax(out.view())
+        log_softmax(in_chunks(x, CHUNK, self.classes.len(), |x| self.logits(x)).view())
     }
-}
-
-pub(crate) fn positive(name: &'static str, found: usize) -> Result<()> {
-    within(name, found as f64, found > 0, "at least 1")
-}
-
-pub(crate) fn within(name: &'static str, found: f64, holds: bool, expected: &'static str) -> Result<()> {
-    if holds { Ok(()) } else { Err(semisup::Error::Setting { name, found, expected }.into()) }
 }

@@ -1,19 +1,21 @@
-//! Label spreading with an RBF kernel between all rows, made fit for any table: as many unlabelled rows as its dense
-//! matrix can hold, and a width that does not depend on the number of columns.
+//! Label spreading with an RBF kernel on tables of any size: with as many unlabelled rows as the dense matrix can hold,
+//! and a width that does not depend on the number of columns.
 
-use crate::{LabelSpreading, SpreadKernel, SpreadModel};
 use rand::seq::index;
-use semisup::{Error, Learner, SemiSupervised, rng};
+use semisup::{Learner, SemiSupervised, rng};
 
-/// exp(-width d^2 / dim) between all labelled rows and a sample of the unlabelled ones. For standardised columns,
-/// where the mean of d^2 is 2 dim, a width of 1 says that typical rows have weight e^-2.
+use super::{LabelSpreading, SpreadKernel, SpreadModel};
+use crate::{Error, Result};
+
+/// Label spreading with the kernel exp(-width d^2 / dim) between all labelled rows and a sample of the unlabelled ones.
+/// For standardised columns, where the mean of d^2 is 2 dim, rows at that distance have weight e^-2 if the width is 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RbfLabelSpreading {
     /// gamma times the number of columns.
     pub width: f64,
-    /// How much a row listens to others rather than to its own label, in [0, 1).
+    /// The weight of the neighbours' labels against the row's own label, in [0, 1).
     pub alpha: f64,
-    /// Most rows, the labelled ones among them; more labelled rows are all kept.
+    /// The largest number of rows, labelled ones included; labelled rows are kept even if there are more.
     pub rows: usize,
 }
 
@@ -25,7 +27,7 @@ impl Learner for RbfLabelSpreading {
         "label spreading, RBF".into()
     }
 
-    fn fit(&self, data: &SemiSupervised, seed: u64) -> Result<SpreadModel, Error> {
+    fn fit(&self, data: &SemiSupervised, seed: u64) -> Result<SpreadModel> {
         let gamma = self.width / data.dim() as f64;
         let spreading = LabelSpreading { kernel: SpreadKernel::Rbf { gamma }, alpha: self.alpha };
         if data.n() <= self.rows {

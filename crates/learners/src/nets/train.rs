@@ -1,22 +1,18 @@
 //! How nets learn: one loop for the net on labelled rows alone and for the Pi-model.
 //!
-//! A step deals a batch of labelled and, for the Pi-model, of unlabelled rows, takes them in pieces of fixed size
-//! on all threads, and adds the pieces' gradients in their order: the same bits on any number of threads. Every
-//! piece has its own stream of random numbers.
+//! A step draws a batch of labelled rows and, for the Pi-model, one of unlabelled rows, and follows the gradient of
+//! their loss with Adam.
 
 use ndarray::{Array2, Axis, NdFloat};
 use rand::{Rng as _, seq::SliceRandom};
 use rand_distr::StandardNormal;
-use rayon::prelude::*;
 use semisup::{Preprocess, Rng, SemiSupervised, rng};
 
-use crate::adam::Adam;
-use crate::loss::{consistency, cross_entropy};
-use crate::net::{Dropout, Net, number};
+use super::adam::Adam;
+use super::gradient::{CHUNK, over_chunks};
+use super::loss::{consistency, cross_entropy};
+use super::net::{Dropout, Net, number};
 use crate::{Error, Mlp, Result};
-
-/// Rows in one piece of parallel work.
-pub(crate) const PIECE: usize = 128;
 
 /// Standardised rows, those with a label apart from those without.
 pub(crate) struct Rows<F> {
@@ -25,28 +21,28 @@ pub(crate) struct Rows<F> {
     pub unlabelled: Array2<F>, // [n_u, dim]
 }
 
-/// What unlabelled rows add to the loss.
+/// The consistency term of the Pi-model.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Consistency {
-    /// Its weight when it is fully there.
+    /// Its weight after the ramp-up.
     pub weight: f64,
-    /// The share of steps until then.
+    /// The share of steps that the ramp-up takes.
     pub ramp_up: f64,
     /// Standard deviation of the noise on the inputs.
     pub noise: f64,
-    /// Unlabelled rows of a step.
+    /// Unlabelled rows of a batch.
     pub batch: usize,
 }
 
-/// Some rows of a batch, and what they weigh in the loss.
+/// Some rows of a batch, and the weight of each in the loss.
 #[derive(Clone, Copy)]
-pub(crate) enum Piece<'a> {
+pub(crate) enum Chunk<'a> {
     Labelled { rows: &'a [usize], weight: f64 },
     Unlabelled { rows: &'a [usize], weight: f64, noise: f64 },
 }
 
 impl Rows<f32> {
-    /// Of data, by a map that was learnt from all of its rows.
+    /// The rows of data, preprocessed.
     pub fn of(data: &SemiSupervised, preprocess: &Preprocess) -> Self {
         let part = |rows: Vec<usize>| {
             preprocess.apply(data.x().select(Axis(0), &rows).view()).mapv(|value| value as f32)
@@ -67,7 +63,7 @@ impl Consistency {
     }
 }
 
-/// The net that `mlp`'s settings and the rows give.
+/// Trains a net with the settings of `mlp`, and with a consistency term if there is one.
 pub(crate) fn train(
     mlp: &Mlp,
     extra: Option<&Consistency>,
@@ -82,18 +78,18 @@ pub(crate) fn train(
     let dropout = Dropout::new(mlp.dropout);
     let (mut labelled, mut unlabelled) = (Deck::new(rows.y.len()), Deck::new(rows.unlabelled.nrows()));
     for step in 0..mlp.steps {
-        let labelled = labelled.deal(mlp.batch, &mut rng);
-        let mut pieces: Vec<Piece> = labelled
-            .chunks(PIECE)
-            .map(|rows| Piece::Labelled { rows, weight: 1. / labelled.len() as f64 })
+        let labelled = labelled.draw(mlp.batch, &mut rng);
+        let mut chunks: Vec<Chunk> = labelled
+            .chunks(CHUNK)
+            .map(|rows| Chunk::Labelled { rows, weight: 1. / labelled.len() as f64 })
             .collect();
         if let Some(extra) = extra {
-            let dealt = unlabelled.deal(extra.batch, &mut rng);
-            let weight = extra.weight_at(step, mlp.steps) / dealt.len() as f64;
-            let piece = |rows| Piece::Unlabelled { rows, weight, noise: extra.noise };
-            pieces.extend(dealt.chunks(PIECE).map(piece));
+            let drawn = unlabelled.draw(extra.batch, &mut rng);
+            let weight = extra.weight_at(step, mlp.steps) / drawn.len() as f64;
+            let chunk = |rows| Chunk::Unlabelled { rows, weight, noise: extra.noise };
+            chunks.extend(drawn.chunks(CHUNK).map(chunk));
         }
-        let (loss, gradient) = objective(&net, rows, &pieces, dropout, seed, step);
+        let (loss, gradient) = objective(&net, rows, &chunks, dropout, seed, step);
         if !loss.is_finite() {
             let (step, steps, learning_rate) = (step + 1, mlp.steps, mlp.learning_rate);
             return Err(Error::Diverged { step, steps, loss, learning_rate });
@@ -103,32 +99,23 @@ pub(crate) fn train(
     Ok(net)
 }
 
-/// The loss of all pieces and its gradient.
+/// The loss of a batch and its gradient.
 pub(crate) fn objective<F: NdFloat>(
     net: &Net<F>,
     rows: &Rows<F>,
-    pieces: &[Piece],
+    chunks: &[Chunk],
     dropout: Dropout,
     seed: u64,
     step: usize,
 ) -> (f64, Net<F>) {
-    let parts: Vec<(f64, Net<F>)> = pieces
-        .par_iter()
-        .enumerate()
-        .map(|(i, piece)| {
-            let mut rng = rng(seed);
-            rng.set_stream(((step as u64) << 20) + i as u64 + 1); // stream 0 deals the batches
-            piece.gradient(net, rows, dropout, &mut rng)
-        })
-        .collect();
-    let sum = |(loss, mut sum): (f64, Net<F>), (part, gradient): (f64, Net<F>)| {
-        sum.add(&gradient);
-        (loss + part, sum)
-    };
-    parts.into_iter().reduce(sum).expect("there are labelled rows")
+    let (loss, [gradient]) = over_chunks(chunks, seed, step, |chunk, rng| {
+        let (loss, gradient) = chunk.gradient(net, rows, dropout, rng);
+        (loss, [gradient])
+    });
+    (loss, gradient)
 }
 
-impl Piece<'_> {
+impl Chunk<'_> {
     fn gradient<F: NdFloat>(
         &self,
         net: &Net<F>,
@@ -137,13 +124,13 @@ impl Piece<'_> {
         rng: &mut Rng,
     ) -> (f64, Net<F>) {
         match *self {
-            Piece::Labelled { rows: chosen, weight } => {
+            Chunk::Labelled { rows: chosen, weight } => {
                 let trace = net.forward(rows.labelled.select(Axis(0), chosen), dropout, rng);
                 let y: Vec<usize> = chosen.iter().map(|&row| rows.y[row]).collect();
                 let (loss, d) = cross_entropy(trace.logits.view(), &y, weight);
                 (loss, net.backward(&trace, d))
             }
-            Piece::Unlabelled { rows: chosen, weight, noise } => {
+            Chunk::Unlabelled { rows: chosen, weight, noise } => {
                 let mut pass = || {
                     let x = with_noise(rows.unlabelled.select(Axis(0), chosen), noise, rng);
                     net.forward(x, dropout, rng)
@@ -166,28 +153,29 @@ fn with_noise<F: NdFloat>(mut x: Array2<F>, noise: f64, rng: &mut Rng) -> Array2
     x
 }
 
-/// Rows dealt in random order, each once before any comes again.
+/// Rows in random order, each drawn once before any is drawn again.
 pub(crate) struct Deck {
     order: Vec<usize>,
-    dealt: usize,
+    drawn: usize,
 }
 
 impl Deck {
     pub(crate) fn new(n: usize) -> Self {
-        Self { order: (0..n).collect(), dealt: n }
+        Self { order: (0..n).collect(), drawn: n }
     }
 
-    /// `batch` rows, or all there are. Too few that are left wait for the next round.
-    pub(crate) fn deal(&mut self, batch: usize, rng: &mut Rng) -> &[usize] {
+    /// A batch of `batch` rows, or all rows if there are no more. A last, smaller batch is dropped: the rows are shuffled
+    /// again instead.
+    pub(crate) fn draw(&mut self, batch: usize, rng: &mut Rng) -> &[usize] {
         if self.order.len() <= batch {
             return &self.order;
         }
-        if self.dealt + batch > self.order.len() {
+        if self.drawn + batch > self.order.len() {
             self.order.shuffle(rng);
-            self.dealt = 0;
+            self.drawn = 0;
         }
-        self.dealt += batch;
-        &self.order[self.dealt - batch..self.dealt]
+        self.drawn += batch;
+        &self.order[self.drawn - batch..self.drawn]
     }
 }
 

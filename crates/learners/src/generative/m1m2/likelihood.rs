@@ -1,4 +1,4 @@
-//! What a decoder's output says of a row, with its derivative.
+//! The likelihood of a row given a decoder's output, with its gradient.
 //!
 //! ```text
 //! Bernoulli  -log p = sum softplus(o) - x o                          d/do = sigmoid(o) - x
@@ -6,11 +6,11 @@
 //!            d/dm = (m - x) / v          d/dr = 1/2 (1 - (x - m)^2 / v) e^r / v
 //! ```
 //!
-//! The floor of the variance keeps a column of a few values from a density without bound.
+//! The floor keeps the density bounded on columns with few values.
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, NdFloat, Zip};
 
-use crate::net::{number, softplus};
+use crate::nets::{number, softplus};
 
 /// The least variance of a Gaussian, in columns of variance about 1.
 const FLOOR: f64 = 1e-2;

@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
-use super::Covariance;
+use super::CovarianceType;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Gaussian {
@@ -23,14 +23,14 @@ enum Whiten {
 
 impl Gaussian {
     /// From Sigma `[dim, dim]`, or its diagonal `[1, dim]`; None if it is not positive definite.
-    pub fn new(mu: Array1<f64>, sigma: Array2<f64>, covariance: Covariance) -> Option<Self> {
+    pub fn new(mu: Array1<f64>, sigma: Array2<f64>, covariance: CovarianceType) -> Option<Self> {
         let (whiten, log_det) = match covariance {
-            Covariance::Full => {
+            CovarianceType::Full => {
                 let l = cholesky(sigma)?;
                 let log_det = l.diag().ln().sum();
                 (Whiten::Full(inverse_of_lower(&l)), log_det)
             }
-            Covariance::Diagonal => {
+            CovarianceType::Diagonal => {
                 let scale = sigma.index_axis_move(Axis(0), 0).sqrt();
                 let log_det = scale.ln().sum();
                 (Whiten::Diagonal(1. / scale), log_det)
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn density_and_penalty_by_hand() {
         let (a, b, c) = (2., 0.6, 0.5);
-        let gaussian = Gaussian::new(array![1., -1.], array![[a, b], [b, c]], Covariance::Full).unwrap();
+        let gaussian = Gaussian::new(array![1., -1.], array![[a, b], [b, c]], CovarianceType::Full).unwrap();
         let det: f64 = a * c - b * b;
         let (u, v) = (0.3 - 1., 2. + 1.);
         let quadratic = (c * u * u - 2. * b * u * v + a * v * v) / det;
@@ -119,8 +119,8 @@ mod tests {
     fn a_diagonal_gaussian_is_a_full_one_without_correlations() {
         let x = array![[0.1, 3.], [-2., 0.4]];
         let mu = array![0.5, 1.];
-        let full = Gaussian::new(mu.clone(), array![[2., 0.], [0., 0.3]], Covariance::Full).unwrap();
-        let diagonal = Gaussian::new(mu, array![[2., 0.3]], Covariance::Diagonal).unwrap();
+        let full = Gaussian::new(mu.clone(), array![[2., 0.], [0., 0.3]], CovarianceType::Full).unwrap();
+        let diagonal = Gaussian::new(mu, array![[2., 0.3]], CovarianceType::Diagonal).unwrap();
         let apart = full.log_density(x.view()) - diagonal.log_density(x.view());
         assert!(apart.iter().all(|d| d.abs() < 1e-14));
         assert!((full.penalty(&array![1., 2.]) - diagonal.penalty(&array![1., 2.])).abs() < 1e-13);
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn what_is_not_positive_definite_is_refused() {
-        assert_eq!(Gaussian::new(array![0., 0.], array![[1., 2.], [2., 1.]], Covariance::Full), None);
-        assert_eq!(Gaussian::new(array![0., 0.], array![[1., 0.]], Covariance::Diagonal), None);
+        assert_eq!(Gaussian::new(array![0., 0.], array![[1., 2.], [2., 1.]], CovarianceType::Full), None);
+        assert_eq!(Gaussian::new(array![0., 0.], array![[1., 0.]], CovarianceType::Diagonal), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Multinomial logistic regression with an L2 penalty, by L-BFGS; and self-training with it.
+//! Multinomial logistic regression with an L2 penalty, and self-training with it, on matrices.
 //!
 //! With rows x `[n, dim]`, targets q `[n, K]` (one-hot labels, or soft ones) and weights W `[K, dim]`, b `[K]`:
 //!
@@ -6,26 +6,26 @@
 //! minimise  1/2 |W|^2 + C sum_i -sum_k q_ik log p(k | x_i),    p(. | x) = softmax(W x + b)
 //! ```
 //!
-//! which is convex; b is not penalised. The same problem as scikit-learn's for three classes or more, so that C
-//! means the same; for two, scikit-learn penalises the difference of the two rows of W, and its C is twice ours.
+//! which is convex, by L-BFGS; b is not penalised. For three classes or more this is scikit-learn's problem with the same
+//! C; for two, scikit-learn penalises the difference of the two rows of W, and its C is twice ours.
 //!
-//! Self-training (Yarowsky 1995): fit on the labels, adopt the predictions that are certain enough, fit again,
-//! until no more are adopted.
+//! Self-training (Yarowsky 1995): fit on the labels, take the predictions that are confident enough as pseudo-labels, fit
+//! again, until there are no more of them.
 
 use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 use rayon::prelude::*;
 
 use semisup::metrics::{arg_max, log_sum_exp};
 
-/// Rows in one piece of parallel work: fixed, so that sums have the same bits on any number of threads.
-const CHUNK: usize = 1024;
-/// Pairs of steps and gradient changes that L-BFGS remembers.
-const MEMORY: usize = 10;
+use super::lbfgs::{minimise, norm};
+use crate::targets::one_hot;
 
-/// How often self-training adopts predictions, as in scikit-learn.
+/// Rows of a chunk of parallel work: fixed, so that sums have the same bits on any number of threads.
+const CHUNK: usize = 1024;
+/// Rounds of self-training at most, as in scikit-learn.
 const ROUNDS: usize = 10;
 
-/// A fitted logistic regression.
+/// A fitted logistic regression on rows of numbers, without class names or preprocessing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Logistic {
     w: Array2<f64>, // [K, dim]
@@ -33,7 +33,7 @@ pub struct Logistic {
 }
 
 impl Logistic {
-    /// Fits targets `q` `[n, K]` with inverse penalty `c`.
+    /// Fits rows x `[n, dim]` and targets q `[n, K]` with inverse penalty `c`.
     ///
     /// # Panics
     /// If there is not one row of `q` per row of `x`.
@@ -41,7 +41,8 @@ impl Logistic {
         Self::fit_from(None, x, q, c)
     }
 
-    /// The same, from the answer to a similar problem. The minimum is one; the way to it is shorter.
+    /// [`Logistic::fit`] with a warm start from the solution of a similar problem: the minimum is unique, but is found in
+    /// fewer steps.
     fn fit_from(near: Option<&Self>, x: ArrayView2<f64>, q: ArrayView2<f64>, c: f64) -> Self {
         assert_eq!(x.nrows(), q.nrows(), "one target per row");
         let (dim, k) = (x.ncols(), q.ncols());
@@ -65,8 +66,8 @@ impl Logistic {
     }
 }
 
-/// p(k | x) of all rows by self-training from the labels there are: predictions of probability at least `threshold`
-/// become labels, ten times at most.
+/// Self-training from the labels there are: predictions of probability at least `threshold` become pseudo-labels, in ten
+/// rounds at most. Gives the last model and its p(k | x) of all rows, `[n, n_classes]`.
 pub fn self_training(
     x: ArrayView2<f64>,
     y: &[Option<usize>],
@@ -79,19 +80,19 @@ pub fn self_training(
     let mut before = None;
     loop {
         let rows: Vec<usize> = (0..y.len()).filter(|&row| y[row].is_some()).collect();
-        let mut q = Array2::zeros((rows.len(), n_classes));
-        rows.iter().enumerate().for_each(|(i, &row)| q[[i, y[row].expect("filtered")]] = 1.0);
+        let labels: Vec<Option<usize>> = rows.iter().map(|&row| y[row]).collect();
+        let q = one_hot(&labels, n_classes);
         let model = Logistic::fit_from(before.as_ref(), x.select(Axis(0), &rows).view(), q.view(), c);
         let p = model.log_probs(x).exp();
         let best = arg_max(p.view());
-        let adopted: Vec<usize> =
+        let confident: Vec<usize> =
             (0..y.len()).filter(|&row| y[row].is_none() && p[[row, best[row]]] >= threshold).collect();
-        if adopted.is_empty() || round == ROUNDS {
+        if confident.is_empty() || round == ROUNDS {
             return (model, p);
         }
         round += 1;
         before = Some(model);
-        adopted.into_iter().for_each(|row| y[row] = Some(best[row]));
+        confident.into_iter().for_each(|row| y[row] = Some(best[row]));
     }
 }
 
@@ -100,10 +101,10 @@ fn objective(theta: &Array1<f64>, x: ArrayView2<f64>, q: ArrayView2<f64>, c: f64
     let (dim, k) = (x.ncols(), q.ncols());
     let (w, b) = theta.view().split_at(Axis(0), k * dim);
     let w = w.into_shape_with_order((k, dim)).expect("k times dim numbers");
-    let pieces: Vec<(f64, Array2<f64>, Array1<f64>)> = (0..x.nrows().div_ceil(CHUNK))
+    let chunks: Vec<(f64, Array2<f64>, Array1<f64>)> = (0..x.nrows().div_ceil(CHUNK))
         .into_par_iter()
-        .map(|piece| {
-            let rows = piece * CHUNK..((piece + 1) * CHUNK).min(x.nrows());
+        .map(|chunk| {
+            let rows = chunk * CHUNK..((chunk + 1) * CHUNK).min(x.nrows());
             let (x, q) = (x.slice(s![rows.clone(), ..]), q.slice(s![rows, ..]));
             let mut residual = x.dot(&w.t()) + b; // logits, then p - q
             let mut loss = 0.0;
@@ -120,74 +121,13 @@ fn objective(theta: &Array1<f64>, x: ArrayView2<f64>, q: ArrayView2<f64>, c: f64
     let mut gradient = theta.clone();
     gradient.slice_mut(s![k * dim..]).fill(0.0);
     let mut loss = 0.5 * w.iter().map(|v| v * v).sum::<f64>();
-    for (piece, gw, gb) in pieces {
-        loss += c * piece;
+    for (chunk, gw, gb) in chunks {
+        loss += c * chunk;
         let flat = gw.into_shape_with_order(k * dim).expect("k times dim numbers");
         gradient.slice_mut(s![..k * dim]).scaled_add(c, &flat);
         gradient.slice_mut(s![k * dim..]).scaled_add(c, &gb);
     }
     (loss, gradient)
-}
-
-/// The minimum of a smooth convex function by L-BFGS (Nocedal and Wright, algorithm 7.5) with backtracking.
-fn minimise(mut at: Array1<f64>, scale: f64, f: impl Fn(&Array1<f64>) -> (f64, Array1<f64>)) -> Array1<f64> {
-    const TOLERANCE: f64 = 1e-9;
-    let (mut value, mut gradient) = f(&at);
-    let scale = scale.max(1.0);
-    let mut pairs: Vec<(Array1<f64>, Array1<f64>, f64)> = Vec::new(); // s, y, 1 / s.y
-    for _ in 0..300 {
-        if norm(&gradient) <= TOLERANCE * scale {
-            break;
-        }
-        let direction = -two_loops(&pairs, &gradient);
-        let slope = direction.dot(&gradient);
-        let mut step = if pairs.is_empty() { 1.0 / scale } else { 1.0 };
-        let (next, next_value, next_gradient) = loop {
-            let next = &at + &(&direction * step);
-            let (value_there, gradient_there) = f(&next);
-            if value_there <= value + 1e-4 * step * slope || step < 1e-12 {
-                break (next, value_there, gradient_there);
-            }
-            step *= 0.5;
-        };
-        let (s, y) = (&next - &at, &next_gradient - &gradient);
-        let curvature = s.dot(&y);
-        if curvature > 1e-12 * y.dot(&y) {
-            pairs.push((s, y, 1.0 / curvature));
-            if pairs.len() > MEMORY {
-                pairs.remove(0);
-            }
-        }
-        let gain = value - next_value;
-        (at, value, gradient) = (next, next_value, next_gradient);
-        if gain.abs() <= 1e-15 * value.abs().max(1.0) {
-            break;
-        }
-    }
-    at
-}
-
-fn norm(v: &Array1<f64>) -> f64 {
-    v.dot(v).sqrt()
-}
-
-/// H g, with H the inverse Hessian that the pairs estimate.
-fn two_loops(pairs: &[(Array1<f64>, Array1<f64>, f64)], gradient: &Array1<f64>) -> Array1<f64> {
-    let mut r = gradient.clone();
-    let mut alphas = Vec::with_capacity(pairs.len());
-    for (s, y, rho) in pairs.iter().rev() {
-        let alpha = rho * s.dot(&r);
-        r.scaled_add(-alpha, y);
-        alphas.push(alpha);
-    }
-    if let Some((s, y, _)) = pairs.last() {
-        r *= s.dot(y) / y.dot(y);
-    }
-    for ((s, y, rho), alpha) in pairs.iter().zip(alphas.into_iter().rev()) {
-        let beta = rho * y.dot(&r);
-        r.scaled_add(alpha - beta, s);
-    }
-    r
 }
 
 #[cfg(test)]
@@ -230,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn it_separates_what_lines_separate() {
+    fn linearly_separable_classes_are_separated() {
         let (x, y) = problem(90);
         let model = Logistic::fit(x.view(), one_hot(&y).view(), 10.);
         assert_eq!(arg_max(model.log_probs(x.view()).view()), y);

@@ -1,5 +1,5 @@
-//! A Gaussian for each class in data space, learnt by EM from labelled and unlabelled rows: what a flow with a
-//! mixture in latent space is when the flow is the identity.
+//! A Gaussian for each class in data space, learnt by EM from labelled and unlabelled rows: FlowGMM with the identity for
+//! a flow.
 //!
 //! ```text
 //! maximise  sum_labelled log pi_y N(x; mu_y, Sigma_y) + sum_unlabelled log sum_k pi_k N(x; mu_k, Sigma_k)
@@ -8,47 +8,50 @@
 //!
 //! E-step: q `[n, K]` is the posterior, and one-hot where there is a label. M-step, with N_k = sum_i q_ik and
 //! S_k the covariance of rows weighted by q_k: pi_k = N_k / n, Sigma_k = (N_k S_k + nu T) / (N_k + nu). T holds
-//! the variances of all rows, so nu is the number of rows by which a covariance is drawn to them. No step
-//! lowers the objective.
+//! the variances of all rows, so that a covariance is shrunk towards them as if by nu more rows. No step lowers
+//! the objective.
 
 use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 use rayon::prelude::*;
-
-use crate::graph::one_hot;
 use semisup::metrics::{log_softmax, log_sum_exp};
-use semisup::{Classifier, Error, Learner, Result, SemiSupervised};
+use semisup::{Classifier, Learner, SemiSupervised};
+
+use crate::chunks::in_chunks;
+use crate::error::within;
+use crate::targets::one_hot;
+use crate::{Error, Result};
 
 mod gaussian;
 
 use gaussian::Gaussian;
 
-/// Rows in one piece of parallel work: fixed, so that sums have the same bits on any number of threads.
-const PIECE: usize = 1024;
+/// Rows of a chunk of parallel work: fixed, so that sums have the same bits on any number of threads.
+const CHUNK: usize = 1024;
 
-/// The shape of a class.
+/// The form of the covariance of a class (scikit-learn's `covariance_type`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Covariance {
-    /// Any ellipsoid.
+pub enum CovarianceType {
+    /// Any covariance.
     Full,
     /// Columns are independent within a class.
     Diagonal,
 }
 
-/// The mixture as a learner.
+/// A Gaussian mixture with one component for each class.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GaussianMixture {
-    /// The shape of classes.
-    pub covariance: Covariance,
-    /// nu, in rows, above 0.
+    /// The form of the covariances.
+    pub covariance: CovarianceType,
+    /// nu, the strength of the shrinkage in rows, above 0.
     pub shrinkage: f64,
-    /// Most steps of EM; 0 learns from the labels alone.
+    /// The largest number of steps of EM; 0 learns from the labels alone.
     pub steps: usize,
 }
 
 impl Default for GaussianMixture {
-    /// Full covariances, drawn to the pooled variances by ten rows, until EM stands still.
+    /// Full covariances, shrunk towards the variances of all rows by ten rows, until EM converges.
     fn default() -> Self {
-        Self { covariance: Covariance::Full, shrinkage: 10., steps: 500 }
+        Self { covariance: CovarianceType::Full, shrinkage: 10., steps: 500 }
     }
 }
 
@@ -58,8 +61,8 @@ impl Learner for GaussianMixture {
 
     fn name(&self) -> String {
         match self.covariance {
-            Covariance::Full => "Gaussian mixture".into(),
-            Covariance::Diagonal => "Gaussian mixture, diagonal".into(),
+            CovarianceType::Full => "Gaussian mixture".into(),
+            CovarianceType::Diagonal => "Gaussian mixture, diagonal".into(),
         }
     }
 
@@ -71,12 +74,10 @@ impl Learner for GaussianMixture {
 impl GaussianMixture {
     /// The model, and the objective at the start of each step.
     pub fn fit_traced(&self, data: &SemiSupervised) -> Result<(GaussianMixtureModel, Vec<f64>)> {
-        /// EM stands still when a step gains less than this share of a nat per row.
+        /// EM has converged when a step gains less than this, in nats per row.
         const TOLERANCE: f64 = 1e-6;
-        if !(self.shrinkage > 0. && self.shrinkage.is_finite()) {
-            let (name, expected) = ("shrinkage", "a number above 0");
-            return Err(Error::Setting { name, found: self.shrinkage, expected });
-        }
+        let shrinkage = self.shrinkage;
+        within("shrinkage", shrinkage, shrinkage > 0. && shrinkage.is_finite(), "a number above 0")?;
         let target = data.x().var_axis(Axis(0), 0.).mapv(|v| if v > 0. { v } else { 1. });
         let labels = one_hot(data.y(), data.n_classes());
         let mut model = self.maximise(data, &labels, &target)?;
@@ -110,8 +111,8 @@ impl GaussianMixture {
             let mu = data.x().t().dot(&q) / *mass;
             let scatter = self.scatter(data.x(), &q.to_owned(), &mu);
             let sigma = match self.covariance {
-                Covariance::Full => scatter + Array2::from_diag(&(target * self.shrinkage)),
-                Covariance::Diagonal => scatter + (target * self.shrinkage).insert_axis(Axis(0)),
+                CovarianceType::Full => scatter + Array2::from_diag(&(target * self.shrinkage)),
+                CovarianceType::Diagonal => scatter + (target * self.shrinkage).insert_axis(Axis(0)),
             };
             Gaussian::new(mu, sigma / (mass + self.shrinkage), self.covariance).ok_or(Error::Setting {
                 name: "shrinkage",
@@ -126,17 +127,17 @@ impl GaussianMixture {
 
     /// sum_i q_i (x_i - mu)(x_i - mu)^T, `[dim, dim]`, or its diagonal, `[1, dim]`.
     fn scatter(&self, x: ArrayView2<f64>, q: &Array1<f64>, mu: &Array1<f64>) -> Array2<f64> {
-        let piece = |piece: usize| {
-            let rows = piece * PIECE..((piece + 1) * PIECE).min(x.nrows());
+        let of_chunk = |chunk: usize| {
+            let rows = chunk * CHUNK..((chunk + 1) * CHUNK).min(x.nrows());
             let centred = &x.slice(s![rows.clone(), ..]) - mu;
             let q = q.slice(s![rows]);
             match self.covariance {
-                Covariance::Full => (&centred * &q.insert_axis(Axis(1))).t().dot(&centred),
-                Covariance::Diagonal => q.dot(&(&centred * &centred)).insert_axis(Axis(0)),
+                CovarianceType::Full => (&centred * &q.insert_axis(Axis(1))).t().dot(&centred),
+                CovarianceType::Diagonal => q.dot(&(&centred * &centred)).insert_axis(Axis(0)),
             }
         };
-        let pieces: Vec<Array2<f64>> = (0..x.nrows().div_ceil(PIECE)).into_par_iter().map(piece).collect();
-        pieces.into_iter().reduce(|sum, piece| sum + piece).expect("data have rows")
+        let chunks: Vec<Array2<f64>> = (0..x.nrows().div_ceil(CHUNK)).into_par_iter().map(of_chunk).collect();
+        chunks.into_iter().reduce(|sum, chunk| sum + chunk).expect("data have rows")
     }
 
     fn objective(
@@ -155,7 +156,7 @@ impl GaussianMixture {
     }
 }
 
-/// The fitted mixture.
+/// A fitted Gaussian mixture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GaussianMixtureModel {
     log_pi: Array1<f64>, // [K]
@@ -166,18 +167,11 @@ pub struct GaussianMixtureModel {
 impl GaussianMixtureModel {
     /// log pi_k N(x; mu_k, Sigma_k) of rows, `[n, K]`.
     pub fn log_joint(&self, x: ArrayView2<f64>) -> Array2<f64> {
-        let pieces: Vec<ArrayView2<f64>> = x.axis_chunks_iter(Axis(0), PIECE).collect();
-        let piece = |x: &ArrayView2<f64>| {
+        in_chunks(x, CHUNK, self.classes.len(), |x| {
             let columns: Vec<Array1<f64>> =
-                self.gaussians.iter().map(|gaussian| gaussian.log_density(*x)).collect();
+                self.gaussians.iter().map(|gaussian| gaussian.log_density(x)).collect();
             Array2::from_shape_fn((x.nrows(), columns.len()), |(i, k)| columns[k][i]) + &self.log_pi
-        };
-        let joints: Vec<Array2<f64>> = pieces.par_iter().map(piece).collect();
-        let mut out = Array2::zeros((x.nrows(), self.classes.len()));
-        for (mut to, joint) in out.axis_chunks_iter_mut(Axis(0), PIECE).zip(&joints) {
-            to.assign(joint);
-        }
-        out
+        })
     }
 
     /// The mean of class k.

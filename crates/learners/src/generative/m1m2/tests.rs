@@ -5,17 +5,16 @@ use rand::Rng as _;
 use rand_distr::StandardNormal;
 use semisup::rng;
 
-use super::descent::Gradient;
 use super::likelihood::Likelihood;
 use super::{m1, m2};
-use crate::net::Net;
+use crate::nets::{Gradient, Net};
 
 fn normal(n: usize, d: usize, seed: u64) -> Array2<f64> {
     let mut rng = rng(seed);
     Array2::from_shape_simple_fn((n, d), || rng.sample(StandardNormal))
 }
 
-/// A net whose offsets are off zero, so that their derivative is checked where it matters.
+/// A net whose biases are off zero, so that their derivative is checked where it matters.
 fn net(sizes: &[usize], seed: u64) -> Net<f64> {
     let rng = &mut rng(seed);
     let mut net = Net::new(sizes, rng);
