@@ -1,17 +1,17 @@
-//! Everything that can be wrong with a problem, each with what was found, where, what was expected, and what to do.
+//! Everything that can be wrong with a problem: what was found and where, what was expected, and what to do.
 
 /// An error of this crate. Rows count from 1.
 #[derive(thiserror::Error, Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// Not one row has a label.
+    /// No row has a label.
     #[error("{name} has no labels: label at least one row of every class (an empty cell means unlabelled)")]
     NoLabels {
         /// The file, or "the data".
         name: String,
     },
 
-    /// All labels are the same.
+    /// All labels are of one class.
     #[error(
         "{name} has labels of one class only, '{class}': label at least one row of a second class (an empty cell \
          means unlabelled)"

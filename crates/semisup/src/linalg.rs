@@ -27,8 +27,8 @@ pub(crate) fn symmetric_eigen(a: ArrayView2<f64>) -> Eigen {
     sort_and_sign(&tridiagonal.diagonal, largest, &v)
 }
 
-/// Lengths of columns below this are 0, beside a largest entry of 1.
-const NOTHING: f64 = 1e-100;
+/// Columns shorter than this count as 0, given a largest entry of 1.
+const NEGLIGIBLE: f64 = 1e-100;
 
 struct Tridiagonal {
     diagonal: Vec<f64>, // [n]
@@ -45,15 +45,15 @@ fn tridiagonalise(mut a: Array2<f64>) -> (Tridiagonal, Array2<f64>) {
         let mut u: Vec<f64> = (k + 1..n).map(|i| a[[k, i]]).collect();
         let norm = dot(&u, &u).sqrt();
         // Repeated rows leave columns that shrink from step to step until 2 / u.u overflows; beside a largest entry of 1
-        // they are nothing long before.
-        let nothing = norm < NOTHING;
-        off[k] = match nothing {
+        // they are negligible long before.
+        let negligible = norm < NEGLIGIBLE;
+        off[k] = match negligible {
             true => 0.,
             false if u[0] > 0. => -norm,
             false => norm,
         };
         u[0] -= off[k];
-        let beta = if nothing { 0. } else { 2. / dot(&u, &u) };
+        let beta = if negligible { 0. } else { 2. / dot(&u, &u) };
         // A <- H A H = A - u w^T - w u^T with p = beta A u, w = p - (beta / 2)(p.u) u.
         let m = n - k - 1;
         let entries = a.as_slice().expect("standard layout");

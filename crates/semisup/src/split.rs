@@ -1,5 +1,4 @@
-//! Which rows to label, to test on, to hold out: always stratified by class, always from the caller's
-//! generator.
+//! Which rows to label, to test on, to hold out: stratified by class, and drawn from the caller's generator.
 //!
 //! All functions return row indices in ascending order, so that a split does not also shuffle.
 
@@ -44,8 +43,8 @@ pub fn folds(y: &[usize], k: usize, rng: &mut Rng) -> Vec<Vec<usize>> {
     if k < 2 {
         return Vec::new();
     }
-    // Dealing the classes out one after the other, without starting anew at fold 0, keeps all folds within
-    // one row of each other.
+    // Classes are dealt out one after the other, without starting again at fold 0, so that the sizes of folds differ by
+    // at most one row.
     (0..k).map(|fold| sorted(held_out.iter().copied().skip(fold).step_by(k))).collect()
 }
 

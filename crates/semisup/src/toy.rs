@@ -60,7 +60,8 @@ impl Toy {
         self.labelled(&self.draw(n, rng))
     }
 
-    /// 1000 points, few of them labelled, and 2000 fresh ones, as the paper poses it; the seed decides the points and which of them are labelled.
+    /// The paper's problem: 1000 points, few of them labelled, and 2000 test points. The seed decides the points and which of
+    /// them are labelled.
     pub fn problem(self, seed: u64) -> Problem {
         let mut rng = rng(seed);
         let points = self.draw(N_TRAIN, &mut rng);
