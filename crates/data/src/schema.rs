@@ -61,7 +61,7 @@ pub struct ColumnSchema {
     /// Its name.
     pub name: String,
     /// What it holds.
-    pub kind: Kind,
+    pub kind: ColumnKind,
     /// The share of its cells that is missing.
     pub missing: f64,
     /// Why it is taken for that.
@@ -73,7 +73,7 @@ pub struct ColumnSchema {
 /// What a column holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Kind {
+pub enum ColumnKind {
     /// Quantities.
     Numeric {
         /// What is known of their distribution.
@@ -131,7 +131,7 @@ pub enum Strays {
 
 /// What a user may declare a column to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum KindName {
+pub enum DeclaredKind {
     /// Numbers; any text among them is a missing cell.
     Numeric,
     /// One of a few values, even if they are numbers.
@@ -176,7 +176,7 @@ pub enum Concern {
 
 impl Schema {
     /// Decides what every column but `label` is; `overrides` are the user's word on columns by name.
-    pub fn infer(frame: &Frame, label: Option<&str>, overrides: &[(String, KindName)]) -> Result<Self> {
+    pub fn infer(frame: &Frame, label: Option<&str>, overrides: &[(String, DeclaredKind)]) -> Result<Self> {
         if frame.n() == 0 {
             return Err(Error::NoRows { name: frame.name().into() });
         }
@@ -226,7 +226,7 @@ impl Schema {
     }
 }
 
-impl Kind {
+impl ColumnKind {
     /// The kind in one word.
     pub fn name(&self) -> &'static str {
         match self {
@@ -257,7 +257,7 @@ impl Warning {
     }
 }
 
-fn check_overrides(frame: &Frame, label: Option<&str>, overrides: &[(String, KindName)]) -> Result<()> {
+fn check_overrides(frame: &Frame, label: Option<&str>, overrides: &[(String, DeclaredKind)]) -> Result<()> {
     let bad = |column: &str, why: &str| {
         Err(Error::BadOverride { name: frame.name().into(), column: column.into(), why: why.into() })
     };

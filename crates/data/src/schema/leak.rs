@@ -42,9 +42,10 @@ impl Target {
 
     fn equal(&self, cells: &Cells) -> Option<String> {
         let numbers: Vec<Option<f64>> = self.classes.iter().map(|class| read_number(class)).collect();
+        let keys: Vec<String> = self.classes.iter().map(|class| labels::key(class)).collect();
         let same = |row: usize, k: usize| match cells {
             Cells::Numbers(values) => numbers[k] == Some(values[row]),
-            Cells::Texts(texts) => texts.get(row) == Some(self.classes[k].as_str()),
+            Cells::Texts(texts) => texts.get(row).is_some_and(|text| labels::key(text) == keys[k]),
         };
         self.labelled()
             .all(|(row, k)| same(row, k))

@@ -126,7 +126,7 @@ impl Encoding {
     }
 
     /// The rows of a frame as numbers. Its columns may come in any order and with others among them.
-    pub fn encode(&self, frame: &Frame) -> Result<Encoded> {
+    pub fn apply(&self, frame: &Frame) -> Result<Encoded> {
         let mut encoded = self.raw(frame)?;
         let rows = encoded.x.as_slice_mut().expect("a new array is in standard layout");
         rows.par_chunks_mut(self.dim()).for_each(|row| self.imputer.fill(row));
@@ -140,11 +140,11 @@ impl Encoding {
     ///
     /// # Panics
     /// If the number of columns of x is not `dim`.
-    pub fn decode(&self, x: ArrayView2<f64>) -> Frame {
+    pub fn invert(&self, x: ArrayView2<f64>) -> Frame {
         assert_eq!(x.ncols(), self.dim(), "dimensions to decode");
         let decoded = self.blocks().map(|(code, at)| {
             let block = x.slice_axis(Axis(1), (at..at + code.width()).into());
-            Column { name: code.name.clone(), cells: code.decode(block) }
+            Column { name: code.name.clone(), cells: code.invert(block) }
         });
         let lines = (1..=x.nrows() as u64).collect();
         Frame::new("decoded rows", decoded.collect(), lines).expect("validated names, one cell per row")
@@ -187,7 +187,7 @@ impl Encoding {
             Encoded { x: Array2::zeros((frame.n(), self.dim())), unseen: Vec::new(), imputed: 0 };
         for (code, at) in self.blocks().filter(|(code, _)| code.width() > 0) {
             let block = encoded.x.slice_axis_mut(Axis(1), (at..at + code.width()).into());
-            let guessed = code.encode(frame, block)?;
+            let guessed = code.apply(frame, block)?;
             encoded.imputed += guessed.imputed;
             encoded.unseen.extend(guessed.unseen);
         }

@@ -1,8 +1,8 @@
-//! A picture cut to a shape about its middle, and scaled: area averages down, bilinear up.
+//! A image cut to a shape about its middle, and scaled: area averages down, bilinear up.
 //!
 //! Both are linear along each axis: out[i] = sum_j w[i][j] in[j] over a short stretch of j, weights adding up to 1.
 
-use super::Picture;
+use super::Image;
 
 /// Input pixels that an output pixel is made of.
 struct Stretch {
@@ -10,18 +10,18 @@ struct Stretch {
     weights: Vec<f32>,
 }
 
-/// The picture in another size.
-pub(super) fn resized(picture: Picture, height: usize, width: usize) -> Picture {
-    if (picture.height, picture.width) == (height, width) {
-        return picture;
+/// The image in another size.
+pub(super) fn resized(image: Image, height: usize, width: usize) -> Image {
+    if (image.height, image.width) == (height, width) {
+        return image;
     }
-    let (tall, wide) = kept(picture.height, picture.width, height, width);
-    let down = axis((picture.height - tall) / 2, tall, height);
-    let across = axis((picture.width - wide) / 2, wide, width);
-    let mut pixels = Vec::with_capacity(picture.channels * height * width);
-    for plane in picture.pixels.chunks_exact(picture.height * picture.width) {
+    let (tall, wide) = kept(image.height, image.width, height, width);
+    let down = axis((image.height - tall) / 2, tall, height);
+    let across = axis((image.width - wide) / 2, wide, width);
+    let mut pixels = Vec::with_capacity(image.channels * height * width);
+    for plane in image.pixels.chunks_exact(image.height * image.width) {
         let lines: Vec<Vec<f32>> =
-            plane.chunks_exact(picture.width).map(|line| combine_bytes(line, &across)).collect();
+            plane.chunks_exact(image.width).map(|line| combine_bytes(line, &across)).collect();
         for Stretch { start, weights } in &down {
             for x in 0..width {
                 let sum: f32 = weights.iter().zip(&lines[*start..]).map(|(w, line)| w * line[x]).sum();
@@ -29,7 +29,7 @@ pub(super) fn resized(picture: Picture, height: usize, width: usize) -> Picture 
             }
         }
     }
-    Picture::new(picture.channels, height, width, pixels)
+    Image::new(image.channels, height, width, pixels)
 }
 
 /// Height and width of the largest part with the shape of the output.
@@ -80,8 +80,8 @@ fn bilinear(i: usize, from: usize, scale: f64) -> Stretch {
 mod tests {
     use super::*;
 
-    fn grey(height: usize, width: usize, pixels: &[u8]) -> Picture {
-        Picture::new(1, height, width, pixels.to_vec())
+    fn grey(height: usize, width: usize, pixels: &[u8]) -> Image {
+        Image::new(1, height, width, pixels.to_vec())
     }
 
     #[test]
@@ -104,9 +104,9 @@ mod tests {
     }
 
     #[test]
-    fn a_flat_picture_stays_flat_at_any_size() {
+    fn a_flat_image_stays_flat_at_any_size() {
         for (height, width) in [(1, 9), (4, 3), (17, 13), (40, 41)] {
-            let out = resized(Picture::new(3, 10, 12, vec![77; 360]), height, width);
+            let out = resized(Image::new(3, 10, 12, vec![77; 360]), height, width);
             assert_eq!((out.pixels.len(), out.pixels.iter().all(|&v| v == 77)), (3 * height * width, true));
         }
     }

@@ -1,7 +1,7 @@
-//! Pictures in memory, and the one size and colour in which a model sees them.
+//! Images in memory, and the one size and colour in which a model sees them.
 //!
 //! ```text
-//! Picture [channels, height, width] ─grey or colour→ ─cut to the shape of the layout, scaled→ ─zeros below and
+//! Image [channels, height, width] ─grey or colour→ ─cut to the shape of the layout, scaled→ ─zeros below and
 //!   to the right→ a row of pixel values 0..=255, [channels, padded height, padded width]
 //! ```
 //!
@@ -14,14 +14,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
-/// Sides of padded pictures are multiples of this.
+/// Sides of padded images are multiples of this.
 const MULTIPLE: usize = 4;
 /// No side of a layout is longer.
 const LONGEST: usize = 128;
 
-/// One picture of bytes.
+/// One image of bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Picture {
+pub struct Image {
     /// 1 for grey; 3 for red, green and blue.
     pub channels: usize,
     /// Rows of pixels.
@@ -32,10 +32,10 @@ pub struct Picture {
     pub pixels: Vec<u8>,
 }
 
-/// How pictures become rows.
+/// How images become rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Layout {
+pub struct ImageLayout {
     /// 1 for grey; 3 for red, green and blue.
     pub channels: usize,
     /// Rows of pixels, before padding.
@@ -44,7 +44,7 @@ pub struct Layout {
     pub width: usize,
 }
 
-impl Picture {
+impl Image {
     /// # Panics
     /// Unless there are `channels * height * width` bytes.
     pub fn new(channels: usize, height: usize, width: usize, pixels: Vec<u8>) -> Self {
@@ -52,7 +52,7 @@ impl Picture {
         Self { channels, height, width, pixels }
     }
 
-    /// The same picture in one channel or in three: brightness by the weights of ITU-R BT.601, or grey as a colour.
+    /// The same image in one channel or in three: brightness by the weights of ITU-R BT.601, or grey as a colour.
     fn with_channels(self, channels: usize) -> Self {
         let area = self.height * self.width;
         let pixels = match (self.channels, channels) {
@@ -71,20 +71,20 @@ impl Picture {
     }
 }
 
-impl Layout {
+impl ImageLayout {
     /// Checks that there are one or three channels and that sides are neither 0 nor too long for a flow.
     pub fn new(channels: usize, height: usize, width: usize) -> Result<Self> {
         let layout = Self { channels, height, width };
         layout.validate().map(|()| layout)
     }
 
-    /// The checks of [`Layout::new`], for values from elsewhere.
+    /// The checks of [`ImageLayout::new`], for values from elsewhere.
     pub fn validate(&self) -> Result<()> {
         let side = |n: usize| (1..=LONGEST).contains(&n);
         if matches!(self.channels, 1 | 3) && side(self.height) && side(self.width) {
             return Ok(());
         }
-        Err(Error::BadLayout { layout: self.describe(), longest: LONGEST })
+        Err(Error::BadImageLayout { layout: self.describe(), longest: LONGEST })
     }
 
     /// Height and width with padding.
@@ -98,7 +98,7 @@ impl Layout {
         self.channels * height * width
     }
 
-    /// Numbers of a picture, which is a row without its padding.
+    /// Numbers of a image, which is a row without its padding.
     pub fn pixels(&self) -> usize {
         self.channels * self.height * self.width
     }
@@ -115,18 +115,18 @@ impl Layout {
         format!("{} x {} {colour}", self.height, self.width)
     }
 
-    /// Whether a picture of this size and number of channels has to be changed, padding aside.
+    /// Whether a image of this size and number of channels has to be changed, padding aside.
     pub fn suits(&self, channels: usize, height: usize, width: usize) -> bool {
         (channels, height, width) == (self.channels, self.height, self.width)
     }
 
-    /// A picture as a row.
-    pub fn row(&self, picture: Picture) -> Vec<u8> {
-        // Scaled before colours are changed: pictures are mostly larger than a layout.
-        let picture = resize::resized(picture, self.height, self.width).with_channels(self.channels);
+    /// A image as a row.
+    pub fn row(&self, image: Image) -> Vec<u8> {
+        // Scaled before colours are changed: images are mostly larger than a layout.
+        let image = resize::resized(image, self.height, self.width).with_channels(self.channels);
         let (height, width) = self.padded();
         let mut row = vec![0; self.dim()];
-        let planes = picture.pixels.chunks_exact(self.height * self.width);
+        let planes = image.pixels.chunks_exact(self.height * self.width);
         for (from, to) in planes.zip(row.chunks_exact_mut(height * width)) {
             for (from, to) in from.chunks_exact(self.width).zip(to.chunks_exact_mut(width)) {
                 to[..self.width].copy_from_slice(from);
@@ -135,27 +135,27 @@ impl Layout {
         row
     }
 
-    /// The picture of a row of pixel values, rounded and without the padding.
+    /// The image of a row of pixel values, rounded and without the padding.
     ///
     /// # Panics
-    /// Unless the row has [`Layout::dim`] values.
-    pub fn picture(&self, row: &[f64]) -> Picture {
+    /// Unless the row has [`ImageLayout::dim`] values.
+    pub fn image(&self, row: &[f64]) -> Image {
         assert_eq!(row.len(), self.dim(), "a row of this layout");
         let (height, width) = self.padded();
         let lines =
             row.chunks_exact(height * width).flat_map(|plane| plane.chunks_exact(width).take(self.height));
         // The cast saturates, and makes 0 of NaN.
         let pixels = lines.flat_map(|line| &line[..self.width]).map(|v| v.round() as u8).collect();
-        Picture::new(self.channels, self.height, self.width, pixels)
+        Image::new(self.channels, self.height, self.width, pixels)
     }
 
-    /// Names of the numbers of a row: `r3c7` in grey pictures, `red_r3c7` in colour.
+    /// Names of the numbers of a row: `r3c7` in grey images, `red_r3c7` in colour.
     pub fn names(&self) -> Vec<String> {
         let (height, width) = self.padded();
         self.names_of(height, width)
     }
 
-    /// Names of the numbers of a picture, without padding.
+    /// Names of the numbers of a image, without padding.
     pub fn pixel_names(&self) -> Vec<String> {
         self.names_of(self.height, self.width)
     }
@@ -175,38 +175,38 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_picture_becomes_a_padded_row_and_comes_back() {
-        let layout = Layout::new(1, 3, 5).unwrap();
+    fn an_image_becomes_a_padded_row_and_comes_back() {
+        let layout = ImageLayout::new(1, 3, 5).unwrap();
         assert_eq!((layout.padded(), layout.dim(), layout.pixels()), ((4, 8), 32, 15));
-        let picture = Picture::new(1, 3, 5, (1..=15).collect());
-        let row = layout.row(picture.clone());
+        let image = Image::new(1, 3, 5, (1..=15).collect());
+        let row = layout.row(image.clone());
         assert_eq!(row[..8], [1, 2, 3, 4, 5, 0, 0, 0]);
         assert_eq!(row[24..], [0; 8]);
         let values: Vec<f64> = row.iter().map(|&byte| f64::from(byte) + 0.4).collect();
-        assert_eq!(layout.picture(&values), picture);
-        assert_eq!(layout.picture(&[f64::NAN; 32]).pixels, [0; 15]);
+        assert_eq!(layout.image(&values), image);
+        assert_eq!(layout.image(&[f64::NAN; 32]).pixels, [0; 15]);
         assert_eq!((layout.names()[9].as_str(), layout.pixel_names()[9].as_str()), ("r1c1", "r1c4"));
     }
 
     #[test]
     fn grey_and_colour_become_each_other() {
-        let colour = Layout::new(3, 1, 2).unwrap();
-        let row = colour.row(Picture::new(1, 1, 2, vec![10, 250]));
+        let colour = ImageLayout::new(3, 1, 2).unwrap();
+        let row = colour.row(Image::new(1, 1, 2, vec![10, 250]));
         assert_eq!(
-            colour.picture(&row.iter().map(|&b| b.into()).collect::<Vec<f64>>()).pixels,
+            colour.image(&row.iter().map(|&b| b.into()).collect::<Vec<f64>>()).pixels,
             [10, 250, 10, 250, 10, 250]
         );
         assert_eq!(colour.names()[16], "green_r0c0");
-        let grey = Layout::new(1, 1, 2).unwrap();
+        let grey = ImageLayout::new(1, 1, 2).unwrap();
         // 0.299 * 255 = 76.2; white stays white
-        assert_eq!(grey.row(Picture::new(3, 1, 2, vec![255, 255, 0, 255, 0, 255]))[..2], [76, 255]);
+        assert_eq!(grey.row(Image::new(3, 1, 2, vec![255, 255, 0, 255, 0, 255]))[..2], [76, 255]);
         assert!(grey.suits(1, 1, 2) && !grey.suits(3, 1, 2) && !grey.suits(1, 2, 2));
     }
 
     #[test]
     fn layouts_that_no_flow_can_take_are_refused() {
         for (channels, height, width) in [(2, 8, 8), (1, 0, 8), (1, 8, 129), (0, 8, 8)] {
-            let message = Layout::new(channels, height, width).unwrap_err().to_string();
+            let message = ImageLayout::new(channels, height, width).unwrap_err().to_string();
             assert!(message.contains("128"), "{message}");
         }
     }

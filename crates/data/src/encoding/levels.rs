@@ -105,7 +105,7 @@ impl LevelCode {
     }
 
     /// Writes the cells into x `[n, width]`, all 0 before.
-    pub fn encode(&self, column: &str, cells: &Cells, mut x: ArrayViewMut2<f64>) -> Guessed {
+    pub fn apply(&self, column: &str, cells: &Cells, mut x: ArrayViewMut2<f64>) -> Guessed {
         let index = self.index();
         let mut unseen: HashMap<String, usize> = HashMap::new();
         let mut imputed = 0;
@@ -137,7 +137,7 @@ impl LevelCode {
     }
 
     /// The level of the largest dimension, `None` for a missing cell.
-    pub fn decode(&self, x: ArrayView1<f64>) -> Option<&str> {
+    pub fn invert(&self, x: ArrayView1<f64>) -> Option<&str> {
         let slot = match self.width() {
             1 => usize::from(x[0] > 0.5),
             width => (1..width).fold(0, |best, slot| if x[slot] > x[best] { slot } else { best }),

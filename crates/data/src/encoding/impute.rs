@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::ridge::{Regression, regressions};
-use crate::schema::{Kind, NumberFacts, Schema};
+use crate::schema::{ColumnKind, NumberFacts, Schema};
 
 const SWEEPS: usize = 3;
 const FEWEST_ROWS: usize = 20;
@@ -173,7 +173,7 @@ fn centre_and_scale(x: ArrayView1<f64>) -> (f64, f64) {
 
 fn facts<'a>(schema: &'a Schema, column: &str) -> &'a NumberFacts {
     match schema.column(column).map(|column| &column.kind) {
-        Some(Kind::Numeric { facts, .. } | Kind::Date { facts, .. }) => facts,
+        Some(ColumnKind::Numeric { facts, .. } | ColumnKind::Date { facts, .. }) => facts,
         _ => unreachable!("values are numbers or dates"),
     }
 }

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::levels::LevelCode;
 use super::{Feature, Role, Unseen};
-use crate::schema::{ColumnSchema, DateFormat, Kind, Strays, snap};
-use crate::{Cells, Error, Frame, Result, Texts};
+use crate::schema::{ColumnKind, ColumnSchema, DateFormat, Strays, snap};
+use crate::{Cells, Error, Frame, Result, TextCells};
 
 /// A column's name and how its cells become numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,19 +44,21 @@ impl ColumnCode {
     pub fn learn(schema: &ColumnSchema, frame: &Frame) -> Result<Option<Self>> {
         let name = schema.name.as_str();
         let code = match &schema.kind {
-            Kind::Numeric { facts, strays } => {
+            ColumnKind::Numeric { facts, strays } => {
                 let (grid, step, atom) = (facts.grid, facts.step, facts.atom());
                 Code::Number { grid, step, atom, strays: *strays, gaps: false }
             }
-            Kind::Date { format, facts, strays } => {
+            ColumnKind::Date { format, facts, strays } => {
                 Code::Date { format: *format, step: facts.step, strays: *strays, gaps: false }
             }
-            Kind::Boolean { no, yes } => LevelCode::boolean(no, yes, present(frame, name)).into(),
-            Kind::Categorical { levels, other } => {
+            ColumnKind::Boolean { no, yes } => LevelCode::boolean(no, yes, present(frame, name)).into(),
+            ColumnKind::Categorical { levels, other } => {
                 LevelCode::categorical(levels, other.as_ref(), present(frame, name)).into()
             }
-            Kind::Constant { value } => Code::Constant { value: value.clone() },
-            Kind::Text | Kind::Identifier | Kind::Empty | Kind::Ignored => return Ok(None),
+            ColumnKind::Constant { value } => Code::Constant { value: value.clone() },
+            ColumnKind::Text | ColumnKind::Identifier | ColumnKind::Empty | ColumnKind::Ignored => {
+                return Ok(None);
+            }
         };
         let mut column = Self { name: name.into(), code };
         let gaps_in_training = match column.code {
@@ -90,7 +92,7 @@ impl ColumnCode {
     }
 
     /// Writes the cells into x `[n, width]`, all 0 before; NaN where a number is missing.
-    pub fn encode(&self, frame: &Frame, mut x: ArrayViewMut2<f64>) -> Result<Guessed> {
+    pub fn apply(&self, frame: &Frame, mut x: ArrayViewMut2<f64>) -> Result<Guessed> {
         let cells = frame.column(&self.name).expect("located before");
         match &self.code {
             Code::Number { gaps, .. } | Code::Date { gaps, .. } => {
@@ -105,13 +107,13 @@ impl ColumnCode {
                 }
                 Ok(Guessed { unseen: Vec::new(), imputed })
             }
-            Code::Levels(levels) => Ok(levels.encode(&self.name, cells, x)),
+            Code::Levels(levels) => Ok(levels.apply(&self.name, cells, x)),
             Code::Constant { .. } => Ok(Guessed::default()),
         }
     }
 
     /// The cells of x `[n, width]`.
-    pub fn decode(&self, x: ArrayView2<f64>) -> Cells {
+    pub fn invert(&self, x: ArrayView2<f64>) -> Cells {
         let missing = |row: usize| !x[[row, 0]].is_finite() || x.ncols() == 2 && x[[row, 1]] > 0.5;
         let rows = 0..x.nrows();
         match &self.code {
@@ -121,7 +123,7 @@ impl ColumnCode {
             Code::Date { format, .. } => {
                 texts(rows.map(|row| (!missing(row)).then(|| format.write(x[[row, 0]]).into())))
             }
-            Code::Levels(levels) => texts(x.rows().into_iter().map(|row| levels.decode(row).map(Cow::from))),
+            Code::Levels(levels) => texts(x.rows().into_iter().map(|row| levels.invert(row).map(Cow::from))),
             Code::Constant { value } => texts(rows.map(|_| Some(value.as_str().into()))),
         }
     }
@@ -199,7 +201,7 @@ fn present<'a>(frame: &'a Frame, name: &str) -> &'a Cells {
 }
 
 fn texts<'a>(cells: impl Iterator<Item = Option<Cow<'a, str>>>) -> Cells {
-    let mut texts = Texts::default();
+    let mut texts = TextCells::default();
     cells.for_each(|cell| texts.push(cell.as_deref()));
     Cells::from_texts(texts)
 }
