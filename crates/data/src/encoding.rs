@@ -1,7 +1,7 @@
-//! A [`Frame`] as a matrix of numbers and back: the border between the user's columns and a model's dimensions.
+//! The encoding of a [`Frame`] as a matrix, and back: between the user's columns and a model's dimensions.
 //!
 //! ```text
-//! Frame [n, columns] -encode-> x [n, dim] -decode-> Frame [n, columns]
+//! Frame [n, columns] -apply-> x [n, dim] -invert-> Frame [n, columns]
 //!
 //! numeric      x                            + 1 dimension 0/1 if training rows had missing cells
 //! date         days since 1970-01-01        + 1 dimension 0/1 likewise
@@ -10,9 +10,9 @@
 //! constant     no dimension, written back
 //! ```
 //!
-//! Numbers are passed on as they are; scaling and bending them is the business of preprocessing. A missing number is
-//! filled in from the other dimensions of its row (see `impute`), with what was learnt on training rows only, so a
-//! row is encoded alike in every batch. Columns are found by name.
+//! Numbers are not changed; scaling is part of preprocessing. A missing number is imputed from the other dimensions of its
+//! row (see `impute`), with regressions learnt on training rows, so that the encoding of a row does not depend on its
+//! batch. Columns are matched by name.
 
 use ndarray::{Array2, ArrayView2, Axis};
 use rayon::prelude::*;
@@ -43,7 +43,7 @@ pub struct Encoding {
     features: Vec<Feature>, // [dim], what the columns say
 }
 
-/// What is on disk: the features follow from the columns.
+/// The stored form, without the features, which follow from the columns.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Stored {
@@ -51,19 +51,19 @@ struct Stored {
     imputer: Imputer,
 }
 
-/// What one dimension of x is.
+/// One dimension of x.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Feature {
     /// The user's column it comes from.
     pub column: String,
-    /// What it says about that column.
+    /// What it encodes of that column.
     pub role: Role,
 }
 
-/// What a dimension says about its column.
+/// What a dimension encodes of its column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Role {
-    /// Its number, and the step in which such numbers come: noise within ± step / 2 makes them continuous.
+    /// Its number, and the step of discrete numbers: uniform noise within ± step / 2 dequantises them.
     Number {
         /// The step, if it is coarse enough to matter.
         step: Option<f64>,
@@ -73,27 +73,27 @@ pub enum Role {
         /// The level.
         level: String,
     },
-    /// 1 if the cell is missing and the number next to it was filled in, else 0.
+    /// 1 if the cell is missing and the number in the dimension before was imputed, else 0.
     Missing,
-    /// Its days since 1970-01-01, and the step in which they come.
+    /// Its days since 1970-01-01, and the step of discrete dates.
     Date {
         /// The step in days, if it is coarse enough to matter.
         step: Option<f64>,
     },
 }
 
-/// Rows as numbers, and what had to be guessed on the way.
+/// Encoded rows, and what was unknown or imputed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Encoded {
     /// The rows, finite, `[n, dim]`.
     pub x: Array2<f64>,
-    /// Levels that training did not show, column by column, the most frequent first.
+    /// Levels that are not in the training rows, column by column, the most frequent first.
     pub unseen: Vec<Unseen>,
-    /// How many cells were missing in columns that were complete in training, and were filled in.
+    /// Number of cells that were imputed in columns that were complete in training.
     pub imputed: usize,
 }
 
-/// A level that training did not show: all its dimensions are 0, or `(other)` is 1 if there is that.
+/// A level that is not in the training rows: all its dimensions are 0, or `(other)` is 1 if there is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unseen {
     /// The column.
@@ -105,7 +105,8 @@ pub struct Unseen {
 }
 
 impl Encoding {
-    /// Learns from training rows which columns have gaps and how to fill them; what columns mean is the schema's word.
+    /// Learns from training rows which columns have missing cells and how to impute them; the schema gives the kinds of
+    /// columns.
     pub fn learn(schema: &Schema, frame: &Frame) -> Result<Self> {
         schema.validate()?;
         if frame.n() == 0 {
@@ -125,7 +126,7 @@ impl Encoding {
         Ok(Self { imputer, ..encoding })
     }
 
-    /// The rows of a frame as numbers. Its columns may come in any order and with others among them.
+    /// Encodes the rows of a frame. Its columns may be in any order, and there may be others.
     pub fn apply(&self, frame: &Frame) -> Result<Encoded> {
         let mut encoded = self.raw(frame)?;
         let rows = encoded.x.as_slice_mut().expect("a new array is in standard layout");
@@ -133,7 +134,7 @@ impl Encoding {
         Ok(encoded)
     }
 
-    /// Rows of numbers in the user's columns, order and units; columns that were not used are left out.
+    /// Decodes rows x `[n, dim]` to the user's columns, order and units; columns that were not used are left out.
     ///
     /// Levels are those of the largest dimension, numbers on a grid are rounded to it, and a cell is missing where its
     /// missing dimension is above a half.
@@ -141,7 +142,7 @@ impl Encoding {
     /// # Panics
     /// If the number of columns of x is not `dim`.
     pub fn invert(&self, x: ArrayView2<f64>) -> Frame {
-        assert_eq!(x.ncols(), self.dim(), "dimensions to decode");
+        assert_eq!(x.ncols(), self.dim(), "dimensions to invert");
         let decoded = self.blocks().map(|(code, at)| {
             let block = x.slice_axis(Axis(1), (at..at + code.width()).into());
             Column { name: code.name.clone(), cells: code.invert(block) }
@@ -160,7 +161,7 @@ impl Encoding {
         self.features.iter().map(Feature::name).collect()
     }
 
-    /// The step in which the values of each dimension come, `[dim]`; nothing for continuous ones, and for levels.
+    /// The step of each discrete dimension, `[dim]`; `None` for continuous ones, and for levels.
     pub fn steps(&self) -> Vec<Option<f64>> {
         self.features.iter().map(Feature::step).collect()
     }
@@ -187,9 +188,9 @@ impl Encoding {
             Encoded { x: Array2::zeros((frame.n(), self.dim())), unseen: Vec::new(), imputed: 0 };
         for (code, at) in self.blocks().filter(|(code, _)| code.width() > 0) {
             let block = encoded.x.slice_axis_mut(Axis(1), (at..at + code.width()).into());
-            let guessed = code.apply(frame, block)?;
-            encoded.imputed += guessed.imputed;
-            encoded.unseen.extend(guessed.unseen);
+            let unknown = code.apply(frame, block)?;
+            encoded.imputed += unknown.imputed;
+            encoded.unseen.extend(unknown.unseen);
         }
         Ok(encoded)
     }
@@ -221,7 +222,7 @@ impl Feature {
         }
     }
 
-    /// The step in which a number or date comes, if it is coarse enough to matter.
+    /// The step of a discrete number or date.
     pub fn step(&self) -> Option<f64> {
         match self.role {
             Role::Number { step } | Role::Date { step } => step,

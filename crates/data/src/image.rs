@@ -1,12 +1,12 @@
-//! Images in memory, and the one size and colour in which a model sees them.
+//! Images in memory, and the size and number of channels in which a model sees them.
 //!
 //! ```text
-//! Image [channels, height, width] ─grey or colour→ ─cut to the shape of the layout, scaled→ ─zeros below and
-//!   to the right→ a row of pixel values 0..=255, [channels, padded height, padded width]
+//! Image [channels, height, width] -crop to the aspect ratio of the layout, resize-> -grey or colour->
+//!   -pad with zeros below and to the right-> a row of pixel values 0..=255, [channels, padded height, padded width]
 //! ```
 //!
-//! Cutting keeps the middle. Scaling down averages the area that a pixel comes from, scaling up interpolates between the
-//! middles of pixels. Sides are padded to a multiple of 4, since flows for images halve them twice.
+//! The crop is centred. Downscaling averages areas, upscaling is bilinear. Sides are padded to a multiple of 4, since flows
+//! for images halve them twice.
 
 mod resize;
 
@@ -19,7 +19,7 @@ const MULTIPLE: usize = 4;
 /// No side of a layout is longer.
 const LONGEST: usize = 128;
 
-/// One image of bytes.
+/// An image with one byte for each pixel and channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     /// 1 for grey; 3 for red, green and blue.
@@ -32,7 +32,7 @@ pub struct Image {
     pub pixels: Vec<u8>,
 }
 
-/// How images become rows.
+/// The size and number of channels to which images are brought, and how they are laid out as rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ImageLayout {
@@ -45,6 +45,8 @@ pub struct ImageLayout {
 }
 
 impl Image {
+    /// An image of these pixels, `[channels, height, width]`.
+    ///
     /// # Panics
     /// Unless there are `channels * height * width` bytes.
     pub fn new(channels: usize, height: usize, width: usize, pixels: Vec<u8>) -> Self {
@@ -52,7 +54,7 @@ impl Image {
         Self { channels, height, width, pixels }
     }
 
-    /// The same image in one channel or in three: brightness by the weights of ITU-R BT.601, or grey as a colour.
+    /// The image with one channel or with three: luma by the weights of ITU-R BT.601, or grey in all channels.
     fn with_channels(self, channels: usize) -> Self {
         let area = self.height * self.width;
         let pixels = match (self.channels, channels) {
@@ -72,13 +74,13 @@ impl Image {
 }
 
 impl ImageLayout {
-    /// Checks that there are one or three channels and that sides are neither 0 nor too long for a flow.
+    /// Checks that there are one or three channels and that sides are between 1 and 128 pixels.
     pub fn new(channels: usize, height: usize, width: usize) -> Result<Self> {
         let layout = Self { channels, height, width };
         layout.validate().map(|()| layout)
     }
 
-    /// The checks of [`ImageLayout::new`], for values from elsewhere.
+    /// The checks of [`ImageLayout::new`], for a layout that was read from a file.
     pub fn validate(&self) -> Result<()> {
         let side = |n: usize| (1..=LONGEST).contains(&n);
         if matches!(self.channels, 1 | 3) && side(self.height) && side(self.width) {
@@ -92,13 +94,13 @@ impl ImageLayout {
         (self.height.next_multiple_of(MULTIPLE), self.width.next_multiple_of(MULTIPLE))
     }
 
-    /// Numbers of a row.
+    /// Number of values of a row.
     pub fn dim(&self) -> usize {
         let (height, width) = self.padded();
         self.channels * height * width
     }
 
-    /// Numbers of a image, which is a row without its padding.
+    /// Number of values of an image, which is a row without its padding.
     pub fn pixels(&self) -> usize {
         self.channels * self.height * self.width
     }
@@ -115,14 +117,14 @@ impl ImageLayout {
         format!("{} x {} {colour}", self.height, self.width)
     }
 
-    /// Whether a image of this size and number of channels has to be changed, padding aside.
+    /// Whether an image of this size and number of channels needs no change but padding.
     pub fn suits(&self, channels: usize, height: usize, width: usize) -> bool {
         (channels, height, width) == (self.channels, self.height, self.width)
     }
 
-    /// A image as a row.
+    /// An image as a row of pixel values.
     pub fn row(&self, image: Image) -> Vec<u8> {
-        // Scaled before colours are changed: images are mostly larger than a layout.
+        // Resized before channels are converted: images are mostly larger than the layout.
         let image = resize::resized(image, self.height, self.width).with_channels(self.channels);
         let (height, width) = self.padded();
         let mut row = vec![0; self.dim()];
@@ -149,13 +151,13 @@ impl ImageLayout {
         Image::new(self.channels, self.height, self.width, pixels)
     }
 
-    /// Names of the numbers of a row: `r3c7` in grey images, `red_r3c7` in colour.
+    /// Names of the values of a row: `r3c7` in grey images, `red_r3c7` in colour.
     pub fn names(&self) -> Vec<String> {
         let (height, width) = self.padded();
         self.names_of(height, width)
     }
 
-    /// Names of the numbers of a image, without padding.
+    /// Names of the values of an image, without padding.
     pub fn pixel_names(&self) -> Vec<String> {
         self.names_of(self.height, self.width)
     }

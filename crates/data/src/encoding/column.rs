@@ -32,9 +32,9 @@ pub(super) enum Code {
     Constant { value: String },
 }
 
-/// What had to be guessed in a column.
+/// What was unknown or imputed in a column.
 #[derive(Default)]
-pub(super) struct Guessed {
+pub(super) struct Unknowns {
     pub unseen: Vec<Unseen>,
     pub imputed: usize,
 }
@@ -92,7 +92,7 @@ impl ColumnCode {
     }
 
     /// Writes the cells into x `[n, width]`, all 0 before; NaN where a number is missing.
-    pub fn apply(&self, frame: &Frame, mut x: ArrayViewMut2<f64>) -> Result<Guessed> {
+    pub fn apply(&self, frame: &Frame, mut x: ArrayViewMut2<f64>) -> Result<Unknowns> {
         let cells = frame.column(&self.name).expect("located before");
         match &self.code {
             Code::Number { gaps, .. } | Code::Date { gaps, .. } => {
@@ -105,10 +105,10 @@ impl ColumnCode {
                         (false, _) => {}
                     }
                 }
-                Ok(Guessed { unseen: Vec::new(), imputed })
+                Ok(Unknowns { unseen: Vec::new(), imputed })
             }
             Code::Levels(levels) => Ok(levels.apply(&self.name, cells, x)),
-            Code::Constant { .. } => Ok(Guessed::default()),
+            Code::Constant { .. } => Ok(Unknowns::default()),
         }
     }
 

@@ -1,14 +1,13 @@
-//! Missing numbers filled in from the rest of their row, with what training rows taught.
+//! Imputation: missing numbers filled in from the rest of their row, with regressions learnt on training rows.
 //!
 //! ```text
-//! z = (x - centre) / scale            per dimension, over the cells that are there
-//! gaps of a row: the median, then in up to three sweeps  z_j <- intercept_j + sum_k coefficient_jk z_k
+//! z = (x - centre) / scale            per dimension, over the cells that are present
+//! missing cells of a row: the median, then in up to three sweeps  z_j <- intercept_j + sum_k coefficient_jk z_k
 //! ```
 //!
-//! clamped to the range that training showed. The regressions ([`super::ridge`]) are learnt the same way: fill with
-//! medians, regress, fill with the regressions, regress again (chained equations with ridge regressions, without the
-//! noise). Below 20 rows or above 300 dimensions the median stays. A row is filled from itself alone, so the result
-//! does not depend on the batch.
+//! clamped to the range of the training rows. The ridge regressions ([`super::ridge`]) are learnt by chained equations
+//! (MICE) without noise: impute medians, regress, impute with the regressions, regress again. Below 20 rows or above 300
+//! dimensions medians are imputed. Only the row itself is used, so that the result does not depend on the batch.
 
 use ndarray::{ArrayView1, ArrayView2};
 use rayon::prelude::*;
@@ -20,11 +19,11 @@ use crate::schema::{ColumnKind, NumberFacts, Schema};
 const SWEEPS: usize = 3;
 const FEWEST_ROWS: usize = 20;
 const MOST_DIMS: usize = 300;
-/// Regressions are learnt on at most so many rows, evenly spaced, and with about so many multiplications.
+/// Regressions are learnt on at most this many rows, evenly spaced, and with about this many multiplications.
 const MOST_ROWS: usize = 20_000;
 const MOST_WORK: usize = 10_000_000_000;
 
-/// How gaps are filled.
+/// How missing numbers are imputed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Imputer {
@@ -33,7 +32,7 @@ pub(super) struct Imputer {
     pub values: Vec<Value>,
 }
 
-/// What is known of a dimension that holds a number or a date.
+/// How a dimension that holds a number or a date is imputed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Value {
@@ -58,7 +57,7 @@ impl Imputer {
         imputer
     }
 
-    /// Fills the gaps, NaN, of a row `[dim]`.
+    /// Imputes the missing numbers, NaN, of a row `[dim]`.
     pub fn fill(&self, row: &mut [f64]) {
         let gaps: Vec<&Value> = self.values.iter().filter(|value| row[value.dim].is_nan()).collect();
         if gaps.is_empty() {
@@ -116,12 +115,12 @@ impl Imputer {
         });
     }
 
-    /// Fills gaps of z `[dim]`, whatever is there now.
+    /// Imputes the dimensions `gaps` of z `[dim]`, whatever their values are.
     fn fill_standardised(&self, z: &mut [f64], gaps: &[&Value]) {
         for value in gaps {
             z[value.dim] = self.standard(value.dim, value.median);
         }
-        // A single gap depends on nothing that changes.
+        // A single missing number depends on nothing that changes.
         let sweeps = if gaps.len() == 1 { 1 } else { SWEEPS };
         for _ in 0..sweeps {
             for Value { dim, median, low, high, regression } in gaps {
@@ -147,7 +146,7 @@ impl Imputer {
 }
 
 impl Value {
-    /// The median and range of the cells that are there, or what the schema saw if there are none.
+    /// The median and range of the numbers that are present, or of the schema if there are none.
     fn of(dim: usize, x: ArrayView1<f64>, facts: &NumberFacts) -> Self {
         let mut present: Vec<f64> = x.iter().copied().filter(|value| !value.is_nan()).collect();
         present.sort_unstable_by(f64::total_cmp);
@@ -160,14 +159,14 @@ impl Value {
     }
 }
 
-/// Mean and standard deviation of what is there; 0 and 1 if nothing is, scale 1 if it does not vary.
+/// Mean and standard deviation of the numbers that are present; 0 and 1 if there are none, scale 1 if they do not vary.
 fn centre_and_scale(x: ArrayView1<f64>) -> (f64, f64) {
     let present = || x.iter().filter(|value| !value.is_nan());
     let n = present().count().max(1) as f64;
     let mean = present().map(|value| value / n).sum::<f64>();
     let variance = present().map(|value| (value - mean) * (value - mean) / n).sum::<f64>();
     let scale = variance.sqrt();
-    // What rounding alone makes of a constant column is no scale.
+    // Rounding error of a constant column is not a scale.
     (mean, if scale > 1e-12 * mean.abs() && scale.is_normal() { scale } else { 1. })
 }
 

@@ -6,9 +6,9 @@
 //! levels no, yes      yes -> 1      unseen -> 1/2, as far from one as from the other
 //! ```
 //!
-//! A level is unseen if training rows did not have it, not even as one of the rare ones that share `(other)`: these
-//! are remembered by a 64-bit digest each. A missing cell has its own slot if training rows had missing cells, else it is filled in with the most frequent
-//! level.
+//! A level is unseen if training rows did not have it, not even as one of the rare ones that share `(other)`, which are
+//! remembered by a 64-bit digest each. A missing cell has its own slot if training rows had missing cells, else it is
+//! imputed with the most frequent level.
 
 use std::{
     borrow::Cow,
@@ -18,14 +18,14 @@ use std::{
 use ndarray::{ArrayView1, ArrayViewMut2};
 use serde::{Deserialize, Serialize};
 
-use super::column::Guessed;
+use super::column::Unknowns;
 use super::{Role, Unseen};
 use crate::Cells;
 
 /// More rare texts than this are not remembered.
 const MOST_RARE: usize = 10_000;
 
-/// What the slot of missing cells is called.
+/// The name of the slot of missing cells.
 pub(super) const MISSING: &str = "(missing)";
 
 /// The slots of a column: its levels, then `(other)`, then `(missing)`.
@@ -105,7 +105,7 @@ impl LevelCode {
     }
 
     /// Writes the cells into x `[n, width]`, all 0 before.
-    pub fn apply(&self, column: &str, cells: &Cells, mut x: ArrayViewMut2<f64>) -> Guessed {
+    pub fn apply(&self, column: &str, cells: &Cells, mut x: ArrayViewMut2<f64>) -> Unknowns {
         let index = self.index();
         let mut unseen: HashMap<String, usize> = HashMap::new();
         let mut imputed = 0;
@@ -133,7 +133,7 @@ impl LevelCode {
         let unseen = unseen.into_iter().map(|(level, count)| Unseen { column: column.into(), level, count });
         let mut unseen: Vec<Unseen> = unseen.collect();
         unseen.sort_unstable_by(|a, b| b.count.cmp(&a.count).then_with(|| a.level.cmp(&b.level)));
-        Guessed { unseen, imputed }
+        Unknowns { unseen, imputed }
     }
 
     /// The level of the largest dimension, `None` for a missing cell.
@@ -149,7 +149,7 @@ impl LevelCode {
         }
     }
 
-    /// Whether training did not show this text, which is no level.
+    /// Whether this text, which is no level, is not in the training rows.
     fn is_unseen(&self, text: &str) -> bool {
         self.rare.as_ref().is_some_and(|rare| rare.binary_search(&digest(text)).is_err())
     }

@@ -1,8 +1,9 @@
 //! Whether a density over the encoded dimensions is a density of the user's rows.
 //!
-//! It is when every column is continuous and complete: then encoding is the identity. Anything discrete (steps,
-//! levels, gaps, an atom) is spread by noise or made up by dimensions of 0 and 1, and a log-likelihood of the encoded
-//! rows is then a bound, fit to compare models of the same encoding but not of different ones. For values in steps,
+//! It is when every column is continuous and complete: then the encoding is the identity. Anything discrete (steps,
+//! levels, missing cells, an atom) is dequantised by noise or has dimensions of 0 and 1, and a log-likelihood of the
+//! encoded rows is then a bound, which compares models of the same encoding but not of different ones. For values in
+//! steps,
 //!
 //! ```text
 //! E_u log p(x + u) + log step <= log P(x),   u ~ U(-step/2, step/2),
@@ -15,12 +16,12 @@ use super::column::{Code, ColumnCode};
 use crate::error::wording::list;
 use crate::number_text;
 
-/// What a log-likelihood of encoded rows says about the user's rows.
+/// How a log-likelihood of encoded rows relates to that of the user's rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Likelihood {
-    /// It is theirs.
+    /// They are equal.
     Exact,
-    /// It bounds theirs, because something is discrete.
+    /// It is a bound, because some columns are discrete.
     Bound {
         /// Which columns, and why.
         why: String,
@@ -28,7 +29,7 @@ pub enum Likelihood {
 }
 
 impl Encoding {
-    /// What a log-likelihood of encoded rows says about the user's rows.
+    /// How a log-likelihood of encoded rows relates to that of the user's rows.
     pub fn likelihood(&self) -> Likelihood {
         let reasons: [(&str, Holds); 4] = [
             ("categories", |code| matches!(code, Code::Levels(_))),
@@ -53,7 +54,7 @@ impl Encoding {
     }
 }
 
-/// Whether something is so in a column.
+/// A condition on a column.
 type Holds = fn(&Code) -> bool;
 
 fn detailed(column: &ColumnCode) -> String {

@@ -15,7 +15,7 @@ pub(super) struct Regression {
 }
 
 impl Regression {
-    /// What the others say about column j.
+    /// Column j predicted from the others.
     pub fn predict(&self, z: &[f64]) -> f64 {
         let terms = self.coefficients.iter().zip(z).map(|(c, z)| f64::from(*c) * z);
         self.intercept + terms.sum::<f64>()
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn constant_columns_have_no_say() {
+    fn constant_columns_have_no_weight() {
         let z: Vec<f64> = (0..30).flat_map(|i| [f64::from(i), 1., f64::from(i) * 2.]).collect();
         let rows: Vec<usize> = (0..30).collect();
         let [regression] = &regressions(&z, 3, &rows, &[2])[..] else { panic!() };

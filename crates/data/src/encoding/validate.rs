@@ -1,5 +1,5 @@
-//! Whether an encoding read from a file is one: names and levels differ, sizes agree, numbers are finite. After this
-//! nothing in a stranger's file makes encoding or decoding panic.
+//! Checks of an encoding that was read from a file: names and levels are distinct, sizes agree, numbers are finite. An
+//! encoding that passes does not panic, even if the file is untrusted.
 
 use std::collections::HashSet;
 
@@ -28,9 +28,9 @@ impl Encoding {
         ensure(scale.iter().all(|value| is_scale(*value)), || "a scale is out of range".into())?;
         let dims = self.value_dims();
         let same = values.iter().map(|value| value.dim).eq(dims.iter().map(|(dim, _)| *dim));
-        ensure(same, || format!("fillings for {} values of {}", values.len(), dims.len()))?;
+        ensure(same, || format!("imputations for {} values of {}", values.len(), dims.len()))?;
         for (value, (_, column)) in values.iter().zip(dims) {
-            ensure(fillable(value, dim), || format!("the filling of column '{column}' is impossible"))?;
+            ensure(fillable(value, dim), || format!("the imputation of column '{column}' is impossible"))?;
         }
         Ok(())
     }

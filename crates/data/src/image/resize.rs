@@ -1,16 +1,16 @@
-//! A image cut to a shape about its middle, and scaled: area averages down, bilinear up.
+//! Centre crop and resize: area averages when scaling down, bilinear when scaling up.
 //!
-//! Both are linear along each axis: out[i] = sum_j w[i][j] in[j] over a short stretch of j, weights adding up to 1.
+//! Both are linear along each axis: out[i] = sum_j w[i][j] in[j] over a short window of j, with weights that sum to 1.
 
 use super::Image;
 
-/// Input pixels that an output pixel is made of.
-struct Stretch {
+/// The input pixels that an output pixel is made of, and their weights.
+struct Window {
     start: usize,
     weights: Vec<f32>,
 }
 
-/// The image in another size.
+/// The image cropped and resized.
 pub(super) fn resized(image: Image, height: usize, width: usize) -> Image {
     if (image.height, image.width) == (height, width) {
         return image;
@@ -22,7 +22,7 @@ pub(super) fn resized(image: Image, height: usize, width: usize) -> Image {
     for plane in image.pixels.chunks_exact(image.height * image.width) {
         let lines: Vec<Vec<f32>> =
             plane.chunks_exact(image.width).map(|line| combine_bytes(line, &across)).collect();
-        for Stretch { start, weights } in &down {
+        for Window { start, weights } in &down {
             for x in 0..width {
                 let sum: f32 = weights.iter().zip(&lines[*start..]).map(|(w, line)| w * line[x]).sum();
                 pixels.push(sum.round() as u8);
@@ -32,7 +32,7 @@ pub(super) fn resized(image: Image, height: usize, width: usize) -> Image {
     Image::new(image.channels, height, width, pixels)
 }
 
-/// Height and width of the largest part with the shape of the output.
+/// Height and width of the largest crop with the aspect ratio of the output.
 fn kept(height: usize, width: usize, to_height: usize, to_width: usize) -> (usize, usize) {
     let part = |n: usize, numerator: usize, denominator: usize| {
         ((n * numerator + denominator / 2) / denominator).max(1)
@@ -44,36 +44,36 @@ fn kept(height: usize, width: usize, to_height: usize, to_width: usize) -> (usiz
     }
 }
 
-fn combine_bytes(line: &[u8], axis: &[Stretch]) -> Vec<f32> {
-    let pixel = |Stretch { start, weights }: &Stretch| {
+fn combine_bytes(line: &[u8], axis: &[Window]) -> Vec<f32> {
+    let pixel = |Window { start, weights }: &Window| {
         weights.iter().zip(&line[*start..]).map(|(w, &byte)| w * f32::from(byte)).sum()
     };
     axis.iter().map(pixel).collect()
 }
 
-/// What each of `to` output pixels is made of, out of `from` input pixels that begin at `first`.
-fn axis(first: usize, from: usize, to: usize) -> Vec<Stretch> {
+/// The windows of `to` output pixels over `from` input pixels that begin at `first`.
+fn axis(first: usize, from: usize, to: usize) -> Vec<Window> {
     let scale = from as f64 / to as f64;
     let of = |i: usize| if to < from { area(i, from, scale) } else { bilinear(i, from, scale) };
-    (0..to).map(of).map(|stretch| Stretch { start: first + stretch.start, ..stretch }).collect()
+    (0..to).map(of).map(|window| Window { start: first + window.start, ..window }).collect()
 }
 
 /// Every input pixel by how much of it lies in [i, i + 1) * scale.
-fn area(i: usize, from: usize, scale: f64) -> Stretch {
+fn area(i: usize, from: usize, scale: f64) -> Window {
     let (low, high) = (i as f64 * scale, (i + 1) as f64 * scale);
     let start = low.floor() as usize;
     let end = (high.ceil() as usize).min(from);
     let share = |j: usize| (high.min((j + 1) as f64) - low.max(j as f64)).max(0.0) / scale;
-    Stretch { start, weights: (start..end).map(|j| share(j) as f32).collect() }
+    Window { start, weights: (start..end).map(|j| share(j) as f32).collect() }
 }
 
-/// The two input pixels whose middles are nearest.
-fn bilinear(i: usize, from: usize, scale: f64) -> Stretch {
+/// The two input pixels whose centres are nearest.
+fn bilinear(i: usize, from: usize, scale: f64) -> Window {
     let at = ((i as f64 + 0.5) * scale - 0.5).clamp(0.0, (from - 1) as f64);
     let start = (at.floor() as usize).min(from.saturating_sub(2));
     let second = (at - start as f64) as f32;
     let weights = if from == 1 { vec![1.0] } else { vec![1.0 - second, second] };
-    Stretch { start, weights }
+    Window { start, weights }
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! From cells to a kind: the rules in order, the first that holds decides.
+//! Inference of a column's kind from its cells: rules in order, of which the first that holds decides.
 //!
 //! ```text
-//! set aside or text on request -> empty -> constant -> declared kind
-//!   numbers: one value and gaps -> categorical; identifier; else numeric
-//!   texts:   boolean; date; identifier; running text; else categorical
+//! declared ignored or text -> empty -> constant -> declared kind
+//!   numbers: one value and missing cells -> categorical; identifier; else numeric
+//!   texts:   boolean; date; identifier; free text; else categorical
 //! ```
 
 use super::levels::Tally;
@@ -16,21 +16,21 @@ mod seen;
 
 use seen::Seen;
 
-/// A column of texts is a spoilt column of numbers or dates if at least this share of its cells is one.
+/// A column of texts looks like one of numbers or dates with stray texts if at least this share of its cells is one.
 const MOSTLY: f64 = 0.8;
-/// Shares of missing cells above this are worth a warning.
+/// Shares of missing cells above this give a warning.
 const MOSTLY_MISSING: f64 = 0.95;
 
-/// What a column is, why, and what to say about it.
+/// The kind of a column, the reason and the warnings.
 struct Verdict {
     kind: ColumnKind,
     reason: String,
     warnings: Vec<Warning>,
-    /// Cells that are there but count as missing.
+    /// Number of cells that are present but count as missing.
     unreadable: usize,
 }
 
-/// Decides what a column is.
+/// Infers the kind of a column.
 pub(super) fn column(
     frame: &Frame,
     column: &Column,
@@ -48,7 +48,8 @@ pub(super) fn column(
     let missing = (seen.n - present) as f64 / seen.n as f64;
     if kind.is_encoded() {
         if missing > MOSTLY_MISSING {
-            let message = format!("only {present} of {} cells are there: it can say little", seen.n);
+            let message =
+                format!("only {present} of {} cells are present: it carries little information", seen.n);
             warnings.push(Warning::new(Concern::Missing, message));
         }
         if let Some(why) = target.and_then(|target| target.leak(cells)) {
@@ -61,7 +62,7 @@ pub(super) fn column(
 
 fn decide(seen: &Seen, asked: Option<DeclaredKind>) -> Result<Verdict> {
     match asked {
-        Some(DeclaredKind::Ignore) => return Ok(Verdict::new(ColumnKind::Ignored, "set aside on request")),
+        Some(DeclaredKind::Ignore) => return Ok(Verdict::new(ColumnKind::Ignored, "excluded on request")),
         Some(DeclaredKind::Text) => return Ok(Verdict::new(ColumnKind::Text, "declared to be text")),
         _ => {}
     }
@@ -120,7 +121,7 @@ fn texts(seen: &Seen) -> Result<Verdict> {
     if let Some(why) = identifier::of_texts(seen.name, &tally) {
         return Ok(Verdict::identifier(why));
     }
-    let verdict = if tally.is_running_text() {
+    let verdict = if tally.is_free_text() {
         Verdict::new(
             ColumnKind::Text,
             format!("{} different texts in {} cells", tally.distinct(), seen.present),
@@ -193,7 +194,7 @@ fn declared_date(seen: &Seen) -> Result<Verdict> {
     Ok(verdict)
 }
 
-/// Days or times, if all cells that count are written in one format.
+/// A date, if all cells that count are written in one format.
 fn dates(seen: &Seen, counts: impl Fn(&str) -> bool, strays: Strays) -> Result<Option<Verdict>> {
     let texts: Vec<_> = seen.texts().filter(|text| counts(text)).collect();
     let Some(found) = DateFormat::of(texts.iter().map(AsRef::as_ref)) else { return Ok(None) };

@@ -1,11 +1,11 @@
-//! The different texts of a column, how often each occurs, and what they look like.
+//! The distinct texts of a column with their counts, and what they look like.
 
 use std::{borrow::Cow, collections::HashMap};
 
 use super::ColumnKind;
 use crate::{Cells, read_number};
 
-/// A categorical column of more levels keeps all but one place for the most frequent, the last for the rest.
+/// A categorical column of more levels keeps the most frequent ones, one fewer than this, and one level for the rest.
 const MOST_LEVELS: usize = 50;
 
 /// Pairs of words that mean no and yes.
@@ -27,22 +27,22 @@ impl<'a> Tally<'a> {
         Self { counts, present }
     }
 
-    /// Number of different texts.
+    /// Number of distinct texts.
     pub fn distinct(&self) -> usize {
         self.counts.len()
     }
 
-    /// Whether every cell differs from every other, up to one in a hundred.
+    /// Whether at least 99% of the cells are distinct.
     pub fn nearly_distinct(&self) -> bool {
         self.distinct() as f64 >= 0.99 * self.present as f64
     }
 
-    /// The different texts, in no order.
+    /// The distinct texts, in no order.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.counts.keys().map(AsRef::as_ref)
     }
 
-    /// Two words that mean no and yes, both seen, each as mostly written.
+    /// A boolean, if the texts are two words that mean no and yes, each in its most frequent spelling.
     pub fn boolean(&self) -> Option<ColumnKind> {
         // At most "no", "No", "NO", "nO" and as many for the other word.
         let texts: Vec<&str> = self.texts().take(64).collect();
@@ -66,9 +66,8 @@ impl<'a> Tally<'a> {
         ColumnKind::Categorical { levels, other }
     }
 
-    /// Whether these are sentences or names rather than one of a few levels: long, or of many words, or nearly all
-    /// different.
-    pub fn is_running_text(&self) -> bool {
+    /// Whether these are sentences or names rather than levels: long, or of many words, or nearly all distinct.
+    pub fn is_free_text(&self) -> bool {
         let (present, distinct) = (self.present as f64, self.distinct() as f64);
         let weighted = |measure: fn(&str) -> usize| {
             self.counts.iter().map(|(text, n)| (n * measure(text)) as f64).sum::<f64>() / present
@@ -99,7 +98,7 @@ pub(super) fn sorted(mut texts: Vec<String>) -> Vec<String> {
     texts
 }
 
-/// The name, in more brackets if a level has it.
+/// The name, with more brackets around it if a level has this name.
 fn unused(name: &str, levels: &[String]) -> String {
     let mut name = name.to_owned();
     while levels.contains(&name) {
@@ -148,10 +147,10 @@ mod tests {
     }
 
     #[test]
-    fn sentences_are_running_text_and_codes_are_not() {
+    fn sentences_are_free_text_and_codes_are_not() {
         let running = |texts: &[String]| {
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-            Tally::of(&cells(&texts)).is_running_text()
+            Tally::of(&cells(&texts)).is_free_text()
         };
         let repeated = |n: usize, of: usize, text: &str| -> Vec<String> {
             (0..n).map(|i| format!("{text}{}", i % of)).collect()

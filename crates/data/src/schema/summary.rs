@@ -1,10 +1,10 @@
-//! A schema as the rows of a printed table: name, kind, what was seen, what happens, what to look at.
+//! A schema as the rows of a printed table: name, kind, cells, encoding, warnings.
 
 use super::{ColumnKind, ColumnSchema, NumberFacts, Schema};
 use crate::error::wording::count;
 use crate::number_text;
 
-/// One line about one column.
+/// A row of the table: one column of the schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnSummary {
     /// Its name.
@@ -13,14 +13,14 @@ pub struct ColumnSummary {
     pub kind: &'static str,
     /// What its cells look like.
     pub saw: String,
-    /// What becomes of it.
+    /// How it is encoded.
     pub becomes: String,
     /// What the user should know.
     pub warning: Option<String>,
 }
 
 impl Schema {
-    /// One line per column, in the order of the frame.
+    /// One row for each column, in the order of the frame.
     pub fn summary(&self) -> Vec<ColumnSummary> {
         self.columns.iter().map(summarised).collect()
     }

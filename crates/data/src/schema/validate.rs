@@ -1,4 +1,4 @@
-//! Whether a schema read from a file is one: names differ, levels differ, facts are possible.
+//! Checks of a schema that was read from a file: names and levels are distinct, statistics are possible.
 
 use std::collections::HashSet;
 
