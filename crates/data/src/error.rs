@@ -8,6 +8,10 @@ use wording::{closest, count, list, present, visible};
 #[derive(thiserror::Error, Debug)]
 #[non_exhaustive]
 pub enum Error {
+    /// What any classification problem may suffer from: no labels, labels of one class, no columns, sizes that differ.
+    #[error(transparent)]
+    Problem(#[from] semisup::Error),
+
     /// A header and nothing else.
     #[error("{name} has a header but no rows: add at least one line of values below it")]
     NoRows {
@@ -111,32 +115,6 @@ pub enum Error {
         classes: Vec<String>,
     },
 
-    /// No row has a label.
-    #[error("{name} has no labels: label at least one row of every class (an empty cell means unlabelled)")]
-    NoLabels {
-        /// The file, or "the data".
-        name: String,
-    },
-
-    /// All labels are of one class.
-    #[error(
-        "{name} has labels of one class only, '{class}': label at least one row of a second class (an empty cell \
-         means unlabelled)"
-    )]
-    OneClass {
-        /// The file, or "the data".
-        name: String,
-        /// The one class.
-        class: String,
-    },
-
-    /// There is nothing to learn from besides the label.
-    #[error("{name} has no feature column: expected at least one column of numbers besides the label")]
-    NoColumns {
-        /// The file, or "the data".
-        name: String,
-    },
-
     /// An image size or number of channels that no flow takes.
     #[error(
         "images of {layout} pixels are not supported: expected one or three channels, and sides of 1 to {longest} \
@@ -147,17 +125,6 @@ pub enum Error {
         layout: String,
         /// The longest side.
         longest: usize,
-    },
-
-    /// Two sizes that should agree do not.
-    #[error("{what}: found {found}, expected {expected}")]
-    Size {
-        /// What was counted.
-        what: &'static str,
-        /// The count.
-        found: usize,
-        /// What it should be.
-        expected: usize,
     },
 
     /// A column that was asked for is not in the header.

@@ -171,11 +171,12 @@ impl Frame {
             }
             if column.cells.len() != lines.len() {
                 let (found, expected) = (column.cells.len(), lines.len());
-                return Err(Error::Size { what: "cells of a column, against rows", found, expected });
+                let what = "cells of a column, against rows";
+                return Err(semisup::Error::Size { what, found, expected }.into());
             }
         }
         if columns.is_empty() {
-            return Err(Error::NoColumns { name: name.into() });
+            return Err(semisup::Error::NoColumns { name: name.into() }.into());
         }
         Ok(Self { name: name.into(), columns, lines })
     }

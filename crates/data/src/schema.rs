@@ -189,7 +189,7 @@ impl Schema {
         let features: Vec<_> =
             frame.columns().iter().filter(|column| Some(column.name.as_str()) != label).collect();
         if features.is_empty() {
-            return Err(Error::NoColumns { name: frame.name().into() });
+            return Err(semisup::Error::NoColumns { name: frame.name().into() }.into());
         }
         // Collected before looking for an error, so that the first one does not depend on threads.
         let columns: Vec<Result<ColumnSchema>> = features

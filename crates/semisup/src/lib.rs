@@ -14,6 +14,7 @@
 //! | stratified splits, folds, evenly spaced rows | [`split`] |
 //! | accuracy, calibration, conformal sets, detection | [`metrics`], [`Interval`] |
 //! | problems that need no file | [`Toy`], [`digits`] |
+//! | eigenvalues, Cholesky's factor | [`linalg`] |
 //!
 //! Randomness is always an argument, [`Rng`]; the same seed gives the same bits on any number of threads.
 //!
@@ -70,7 +71,7 @@ mod error;
 mod image_shape;
 mod interval;
 mod learner;
-mod linalg;
+pub mod linalg;
 pub mod metrics;
 mod preprocess;
 pub mod split;

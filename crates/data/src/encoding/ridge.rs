@@ -4,6 +4,8 @@
 //! -P_jk / P_jj with P = A^-1 (block inversion), so one Cholesky factor of A serves every j: solve A p = e_j.
 //! lambda = dim is the Bayes choice when the columns together explain half of the variance.
 
+use ndarray::Array2;
+use semisup::linalg::{cholesky, cholesky_solve};
 use serde::{Deserialize, Serialize};
 
 /// z_j ~ intercept + sum_k coefficient_k z_k, the coefficient of j itself being 0.
@@ -29,21 +31,24 @@ pub(super) fn regressions(z: &[f64], dim: usize, rows: &[usize], targets: &[usiz
     for &at in rows {
         mean.iter_mut().zip(row(at)).for_each(|(mean, z)| *mean += z / rows.len() as f64);
     }
-    let mut a = vec![0.; dim * dim]; // lower triangle
+    let mut a = Array2::zeros((dim, dim)); // the lower triangle of A
+    let entries = a.as_slice_mut().expect("standard layout");
     let mut centred = vec![0.; dim];
     for &at in rows {
         centred.iter_mut().zip(row(at)).zip(&mean).for_each(|((c, z), mean)| *c = z - mean);
         for i in 0..dim {
             let zi = centred[i];
-            a[i * dim..i * dim + i + 1].iter_mut().zip(&centred).for_each(|(a, zj)| *a += zi * zj);
+            entries[i * dim..i * dim + i + 1].iter_mut().zip(&centred).for_each(|(a, zj)| *a += zi * zj);
         }
     }
-    (0..dim).for_each(|i| a[i * dim + i] += dim as f64);
-    cholesky(&mut a, dim);
+    a.diag_mut().mapv_inplace(|a| a + dim as f64);
+    let l = cholesky(a);
     let regression = |&j: &usize| {
+        // lambda > 0 makes A positive definite but for overflow and rounding; the mean is imputed then.
+        let Some(l) = &l else { return Regression { intercept: mean[j], coefficients: vec![0.; dim] } };
         let mut p = vec![0.; dim];
         p[j] = 1.;
-        solve(&a, &mut p);
+        cholesky_solve(l.view(), &mut p);
         let pivot = p[j];
         let coefficient = |k: usize| if k == j { 0. } else { (-p[k] / pivot) as f32 };
         let coefficients: Vec<f32> = (0..dim).map(coefficient).collect();
@@ -51,37 +56,6 @@ pub(super) fn regressions(z: &[f64], dim: usize, rows: &[usize], targets: &[usiz
         Regression { intercept: mean[j] - explained, coefficients }
     };
     targets.iter().map(regression).collect()
-}
-
-/// A = L L^T for positive definite A, in place, in the lower triangle.
-fn cholesky(a: &mut [f64], dim: usize) {
-    for i in 0..dim {
-        let (above, from_i) = a.split_at_mut(i * dim);
-        let li = &mut from_i[..dim];
-        for j in 0..i {
-            let lj = &above[j * dim..j * dim + j + 1];
-            li[j] = (li[j] - dot(&li[..j], &lj[..j])) / lj[j];
-        }
-        // lambda > 0 keeps this away from 0 but for rounding.
-        li[i] = (li[i] - dot(&li[..i], &li[..i])).max(f64::MIN_POSITIVE).sqrt();
-    }
-}
-
-/// x with L L^T x = b, in place.
-fn solve(l: &[f64], b: &mut [f64]) {
-    let dim = b.len();
-    for i in 0..dim {
-        b[i] = (b[i] - dot(&l[i * dim..i * dim + i], &b[..i])) / l[i * dim + i];
-    }
-    for i in (0..dim).rev() {
-        b[i] /= l[i * dim + i];
-        let (before, bi) = (i * dim, b[i]);
-        b[..i].iter_mut().zip(&l[before..before + i]).for_each(|(b, l)| *b -= l * bi);
-    }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 #[cfg(test)]

@@ -13,6 +13,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use semisup::Error as Problem;
+
 use super::{Concern, Warning, levels::sorted};
 use crate::{Cells, Error, Frame, Result, number_text, read_number};
 
@@ -31,8 +33,8 @@ pub struct Labels {
 pub fn labels(frame: &Frame, label: &str, unlabelled_values: &[String]) -> Result<Labels> {
     let (y, classes) = read(column(frame, label)?, unlabelled_values);
     match classes.as_slice() {
-        [] => return Err(Error::NoLabels { name: frame.name().into() }),
-        [class] => return Err(Error::OneClass { name: frame.name().into(), class: class.clone() }),
+        [] => return Err(Problem::NoLabels { name: frame.name().into() }.into()),
+        [class] => return Err(Problem::OneClass { name: frame.name().into(), class: class.clone() }.into()),
         _ => {}
     }
     let warnings = rare_classes(&y, &classes);
@@ -197,8 +199,14 @@ mod tests {
 
     #[test]
     fn too_few_classes_and_a_wrong_name_are_errors() {
-        assert!(matches!(labels(&frame(&[None, None]), "y", &[]), Err(Error::NoLabels { .. })));
-        assert!(matches!(labels(&frame(&[None, Some("a")]), "y", &[]), Err(Error::OneClass { .. })));
+        assert!(matches!(
+            labels(&frame(&[None, None]), "y", &[]),
+            Err(Error::Problem(Problem::NoLabels { .. }))
+        ));
+        assert!(matches!(
+            labels(&frame(&[None, Some("a")]), "y", &[]),
+            Err(Error::Problem(Problem::OneClass { .. }))
+        ));
         let error = labels(&frame(&[Some("a")]), "Y", &[]).unwrap_err().to_string();
         assert!(error.contains("Did you mean 'y'?"), "{error}");
     }

@@ -4,6 +4,7 @@
 use std::f64::consts::TAU;
 
 use ndarray::{Array1, Array2, ArrayView2, Axis};
+use semisup::linalg::cholesky;
 
 use super::CovarianceType;
 
@@ -62,22 +63,6 @@ impl Gaussian {
         };
         2. * self.log_det + trace
     }
-}
-
-/// L with L L^T = a, lower triangular; None if a is not positive definite.
-fn cholesky(mut a: Array2<f64>) -> Option<Array2<f64>> {
-    for j in 0..a.nrows() {
-        for i in j..a.nrows() {
-            let known: f64 = (0..j).map(|m| a[[i, m]] * a[[j, m]]).sum();
-            let rest = a[[i, j]] - known;
-            a[[i, j]] = if i == j { rest.sqrt() } else { rest / a[[j, j]] };
-        }
-        if a[[j, j]] <= 0. || !a[[j, j]].is_finite() {
-            return None;
-        }
-        (0..j).for_each(|i| a[[i, j]] = 0.);
-    }
-    Some(a)
 }
 
 /// L^-1, column by column by forward substitution.
