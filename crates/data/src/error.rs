@@ -1,5 +1,4 @@
-//! Everything that can be wrong with a table or with images, each with what was found, where, what was expected, and
-//! what to do.
+//! Everything that can be wrong with a table or with images: what was found and where, what was expected, and what to do.
 
 pub mod wording;
 
@@ -9,6 +8,10 @@ use wording::{closest, count, list, present, visible};
 #[derive(thiserror::Error, Debug)]
 #[non_exhaustive]
 pub enum Error {
+    /// What any classification problem may suffer from: no labels, labels of one class, no columns, sizes that differ.
+    #[error(transparent)]
+    Problem(#[from] semisup::Error),
+
     /// A header and nothing else.
     #[error("{name} has a header but no rows: add at least one line of values below it")]
     NoRows {
@@ -112,56 +115,19 @@ pub enum Error {
         classes: Vec<String>,
     },
 
-    /// Not one row has a label.
-    #[error("{name} has no labels: label at least one row of every class (an empty cell means unlabelled)")]
-    NoLabels {
-        /// The file, or "the data".
-        name: String,
-    },
-
-    /// All labels are the same.
+    /// An image size or number of channels that no flow takes.
     #[error(
-        "{name} has labels of one class only, '{class}': label at least one row of a second class (an empty cell \
-         means unlabelled)"
+        "images of {layout} pixels are not supported: expected one or three channels, and sides of 1 to {longest} \
+         pixels. Choose a smaller size"
     )]
-    OneClass {
-        /// The file, or "the data".
-        name: String,
-        /// The one class.
-        class: String,
-    },
-
-    /// There is nothing to learn from besides the label.
-    #[error("{name} has no feature column: expected at least one column of numbers besides the label")]
-    NoColumns {
-        /// The file, or "the data".
-        name: String,
-    },
-
-    /// A size or colour of pictures that no flow takes.
-    #[error(
-        "pictures of {layout} pixels cannot be learnt: expected grey or three colours, and sides of 1 to {longest} \
-         pixels. Ask for a smaller size"
-    )]
-    BadLayout {
+    BadImageLayout {
         /// The size and colour.
         layout: String,
         /// The longest side.
         longest: usize,
     },
 
-    /// Two sizes that should agree do not.
-    #[error("{what}: found {found}, expected {expected}")]
-    Size {
-        /// What was counted.
-        what: &'static str,
-        /// The count.
-        found: usize,
-        /// What it should be.
-        expected: usize,
-    },
-
-    /// A column that was named in a request is not in the header.
+    /// A column that was asked for is not in the header.
     #[error("{name} has no column '{column}'. {hint}")]
     UnknownColumn {
         /// The file.
@@ -214,7 +180,7 @@ pub enum Error {
         value: f64,
     },
 
-    /// Not one column can be turned into numbers.
+    /// No column can be encoded.
     #[error("{name} has no column to learn from: {why}")]
     NothingToEncode {
         /// The file.
@@ -252,7 +218,7 @@ impl Error {
     }
 }
 
-/// The likely slip of the hand, and the columns there are.
+/// The likely intended name, and the columns there are.
 fn nearest(wanted: &str, columns: &[String]) -> String {
     match closest(wanted, columns) {
         Some(column) => format!("Did you mean '{}'? {}", visible(column), present(columns)),

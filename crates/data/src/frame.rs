@@ -1,8 +1,9 @@
 //! A table in memory as it came from a file: named columns of numbers or texts, any cell of which may be missing.
 //!
-//! Readers of every file format produce batches of this; a schema says what its columns mean. A cell that reads as a
-//! number *is* that number: `3.0`, `3` and `03` are one value, in numeric columns as in categories. That makes a
-//! column of texts the exception, and numbers cost eight bytes each.
+//! Readers of every file format produce batches of frames; a schema says what the columns mean. A cell that reads as a
+//! number *is* that number: `3.0`, `3` and `03` are one value, in numeric columns as in categories, so that most columns
+//! are stored as numbers. A reader may keep a column verbatim instead, as [`Cells::Texts`]: the names of classes are then
+//! those of the file.
 
 use std::collections::HashMap;
 
@@ -30,19 +31,19 @@ pub struct Column {
 pub enum Cells {
     /// Finite numbers; NaN where a cell is missing.
     Numbers(Vec<f64>),
-    /// Texts, of which at least one is not a number.
-    Texts(Texts),
+    /// Texts: a column in which at least one cell is not a number, or one that the reader kept verbatim.
+    Texts(TextCells),
 }
 
-/// Texts one after the other in one buffer; a missing cell is not an empty text.
+/// The cells of a column of texts, stored one after the other in one buffer. A missing cell is not an empty text.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Texts {
+pub struct TextCells {
     buffer: String,
     ends: Vec<usize>,   // [n]
     missing: Vec<bool>, // [n]
 }
 
-impl Texts {
+impl TextCells {
     /// Adds a cell.
     pub fn push(&mut self, cell: Option<&str>) {
         self.buffer.push_str(cell.unwrap_or_default());
@@ -72,7 +73,7 @@ impl Texts {
     }
 }
 
-impl<'a> FromIterator<Option<&'a str>> for Texts {
+impl<'a> FromIterator<Option<&'a str>> for TextCells {
     fn from_iter<I: IntoIterator<Item = Option<&'a str>>>(cells: I) -> Self {
         let mut texts = Self::default();
         cells.into_iter().for_each(|cell| texts.push(cell));
@@ -94,7 +95,7 @@ impl Cells {
         self.len() == 0
     }
 
-    /// The cell of a row as text, a number in its shortest form.
+    /// The cell of a row as text, a stored number in its shortest form; `None` where missing.
     pub fn text(&self, row: usize) -> Option<std::borrow::Cow<'_, str>> {
         match self {
             Self::Numbers(values) => (!values[row].is_nan()).then(|| number_text(values[row]).into()),
@@ -102,7 +103,7 @@ impl Cells {
         }
     }
 
-    /// The number of a row; `Ok(None)` where missing, the text where it is not a number.
+    /// The cell of a row as a number; `Ok(None)` where missing, the text as an error where it is not a number.
     pub fn number(&self, row: usize) -> std::result::Result<Option<f64>, &str> {
         match self {
             Self::Numbers(values) => Ok(Some(values[row]).filter(|value| !value.is_nan())),
@@ -114,21 +115,21 @@ impl Cells {
     }
 
     /// Numbers if every cell is one or missing, else texts with numbers in their shortest form.
-    pub fn from_texts(texts: Texts) -> Self {
+    pub fn from_texts(texts: TextCells) -> Self {
         let numbers: Option<Vec<f64>> =
             texts.iter().map(|cell| cell.map_or(Some(f64::NAN), read_number)).collect();
         match numbers {
             Some(numbers) => Self::Numbers(numbers),
             None => {
                 let canonical = texts.iter().map(|cell| cell.map(canonical));
-                let mut out = Texts::default();
+                let mut out = TextCells::default();
                 canonical.for_each(|cell| out.push(cell.as_deref()));
                 Self::Texts(out)
             }
         }
     }
 
-    /// Puts the cells of another batch of the same column below these.
+    /// Appends the cells of the next batch of the column.
     pub fn append(&mut self, other: Cells) {
         match (&mut *self, other) {
             (Self::Numbers(values), Self::Numbers(more)) => values.extend(more),
@@ -136,7 +137,7 @@ impl Cells {
                 (0..more.len()).for_each(|row| texts.push(more.text(row).as_deref()));
             }
             (_, other) => {
-                let mut texts = Texts::default();
+                let mut texts = TextCells::default();
                 for cells in [&*self, &other] {
                     (0..cells.len()).for_each(|row| texts.push(cells.text(row).as_deref()));
                 }
@@ -155,8 +156,8 @@ impl Cells {
 }
 
 impl Frame {
-    /// Checks that there are columns, named and named differently, all as long as `lines`: for each row the line (or
-    /// the row number, from 1) that messages point to.
+    /// Checks that there are columns with distinct names, all as long as `lines`: the line of each row (or its number, from
+    /// 1) that messages refer to.
     pub fn new(name: &str, columns: Vec<Column>, lines: Vec<u64>) -> Result<Self> {
         let mut seen: HashMap<&str, usize> = HashMap::new();
         for (at, column) in columns.iter().enumerate() {
@@ -170,16 +171,17 @@ impl Frame {
             }
             if column.cells.len() != lines.len() {
                 let (found, expected) = (column.cells.len(), lines.len());
-                return Err(Error::Size { what: "cells of a column, against rows", found, expected });
+                let what = "cells of a column, against rows";
+                return Err(semisup::Error::Size { what, found, expected }.into());
             }
         }
         if columns.is_empty() {
-            return Err(Error::NoColumns { name: name.into() });
+            return Err(semisup::Error::NoColumns { name: name.into() }.into());
         }
         Ok(Self { name: name.into(), columns, lines })
     }
 
-    /// Where the rows came from, as messages call it.
+    /// The name of the source of the rows in messages, such as a file name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -204,18 +206,18 @@ impl Frame {
         self.columns.iter().find(|column| column.name == name).map(|column| &column.cells)
     }
 
-    /// The line a row came from.
+    /// The line of a row in its source.
     pub fn line(&self, row: usize) -> u64 {
         self.lines[row]
     }
 
-    /// The lines of all rows.
+    /// The lines of all rows in their source.
     pub fn lines(&self) -> &[u64] {
         &self.lines
     }
 
-    /// Puts a batch of the same columns (in any order) below. A column it lacks is missing there, unless it is in
-    /// `required`; a column only it has is dropped.
+    /// Appends a batch of rows, matching columns by name. The cells of a column that the batch lacks are missing, an error if
+    /// the column is in `required`; columns that only the batch has are dropped.
     pub fn append(&mut self, mut batch: Frame, required: &[String]) -> Result<()> {
         let absent: Vec<String> =
             required.iter().filter(|name| batch.column(name).is_none()).cloned().collect();
@@ -240,7 +242,7 @@ impl Frame {
     }
 }
 
-/// The number a cell shows, if it is one and finite.
+/// The value of a text that is a finite number.
 pub fn read_number(text: &str) -> Option<f64> {
     // `parse` also takes "inf", "nan" and "infinity", which are no numbers to compute with.
     text.trim().parse::<f64>().ok().filter(|value| value.is_finite())

@@ -1,4 +1,4 @@
-//! What the columns of a [`Frame`] mean: decided from their cells, said with the reason, open to correction.
+//! What the columns of a [`Frame`] mean: inferred from their cells, with the reason, unless the user declares it.
 //!
 //! ```text
 //! Frame [n rows, columns] -Schema::infer-> one ColumnSchema per column but the label
@@ -8,16 +8,16 @@
 //! |---|---|---|
 //! | numeric | numbers | one dimension |
 //! | boolean | yes/no, true/false, y/n, t/f | one dimension, 0 or 1 |
-//! | categorical | few different texts | one dimension per level |
+//! | categorical | few distinct texts | one dimension per level |
 //! | date | dates or times of one format | one dimension, days since 1970-01-01 |
-//! | text | sentences, names, nearly all different | nothing: needs an encoder of texts |
+//! | text | sentences or names, nearly all distinct | nothing: needs a text encoder |
 //! | constant | one value | nothing, but is written back |
-//! | identifier | counts or names the rows | nothing, with a warning |
+//! | identifier | numbers or names the rows | nothing, with a warning |
 //! | empty | all missing | nothing, with a warning |
-//! | ignored | set aside by the user | nothing |
+//! | ignored | excluded by the user | nothing |
 //!
-//! An identifier would let a model recognise rows instead of learning from them. A column that gives the label away
-//! is kept, with a warning: only the user knows whether it will be there at prediction time.
+//! A model could memorise rows by an identifier instead of learning from them. A column that leaks the label is kept, with
+//! a warning: only the user knows whether it will be available at prediction time.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -45,7 +45,7 @@ pub use summary::ColumnSummary;
 
 use leak::Target;
 
-/// What every column but the label is. One read from a file must pass [`Schema::validate`] before use.
+/// The kind of every column but the label. One read from a file must pass [`Schema::validate`] before use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Schema {
@@ -54,31 +54,31 @@ pub struct Schema {
     columns: Vec<ColumnSchema>,
 }
 
-/// What one column is.
+/// The kind of one column, and why.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ColumnSchema {
     /// Its name.
     pub name: String,
-    /// What it holds.
-    pub kind: Kind,
+    /// Its kind.
+    pub kind: ColumnKind,
     /// The share of its cells that is missing.
     pub missing: f64,
-    /// Why it is taken for that.
+    /// Why it was inferred to be of this kind.
     pub reason: String,
     /// What the user should know about it.
     pub warnings: Vec<Warning>,
 }
 
-/// What a column holds.
+/// The kind of a column: inferred from its cells, or declared by the user.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Kind {
+pub enum ColumnKind {
     /// Quantities.
     Numeric {
         /// What is known of their distribution.
         facts: NumberFacts,
-        /// What becomes of texts among them.
+        /// How texts among them are treated.
         strays: Strays,
     },
     /// One of two words, in any case of letters.
@@ -101,44 +101,44 @@ pub enum Kind {
         format: DateFormat,
         /// What is known of them as days since 1970-01-01.
         facts: NumberFacts,
-        /// What becomes of other texts among them.
+        /// How other texts among them are treated.
         strays: Strays,
     },
-    /// Running text.
+    /// Free text.
     Text,
     /// The same in every row.
     Constant {
         /// That value.
         value: String,
     },
-    /// A count or a name of the rows.
+    /// A number or name of each row.
     Identifier,
-    /// Nothing: every cell is missing.
+    /// Every cell is missing.
     Empty,
-    /// Set aside by the user.
+    /// Excluded by the user.
     Ignored,
 }
 
-/// What becomes of a text in a column of numbers or dates.
+/// How a text in a column of numbers or dates is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strays {
-    /// It is an error.
+    /// As an error.
     Refused,
-    /// It is a missing cell: the user declared the kind of a column that holds such texts.
+    /// As a missing cell: the user declared the kind of a column that holds such texts.
     Missing,
 }
 
-/// What a user may declare a column to be.
+/// A kind that the user may declare a column to be, instead of the one that would be inferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum KindName {
+pub enum DeclaredKind {
     /// Numbers; any text among them is a missing cell.
     Numeric,
     /// One of a few values, even if they are numbers.
     Categorical,
     /// Dates; any other text among them is a missing cell.
     Date,
-    /// Running text.
+    /// Free text.
     Text,
     /// Not to be used.
     Ignore,
@@ -158,13 +158,13 @@ pub struct Warning {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Concern {
-    /// The column gives the label away.
+    /// The column leaks the label.
     Leak,
-    /// The column counts or names the rows, or holds codes rather than quantities.
+    /// The column numbers or names the rows, or holds codes rather than quantities.
     Identifier,
     /// All or nearly all cells are missing.
     Missing,
-    /// A few texts spoil a column of numbers or dates.
+    /// A column of numbers or dates has a few other texts in it.
     Strays,
     /// It is not certain which number is the day and which the month.
     AmbiguousDate,
@@ -175,8 +175,8 @@ pub enum Concern {
 }
 
 impl Schema {
-    /// Decides what every column but `label` is; `overrides` are the user's word on columns by name.
-    pub fn infer(frame: &Frame, label: Option<&str>, overrides: &[(String, KindName)]) -> Result<Self> {
+    /// Infers the kind of every column but `label`; `overrides` are the kinds that the user declares, by column name.
+    pub fn infer(frame: &Frame, label: Option<&str>, overrides: &[(String, DeclaredKind)]) -> Result<Self> {
         if frame.n() == 0 {
             return Err(Error::NoRows { name: frame.name().into() });
         }
@@ -189,9 +189,9 @@ impl Schema {
         let features: Vec<_> =
             frame.columns().iter().filter(|column| Some(column.name.as_str()) != label).collect();
         if features.is_empty() {
-            return Err(Error::NoColumns { name: frame.name().into() });
+            return Err(semisup::Error::NoColumns { name: frame.name().into() }.into());
         }
-        // Collected before the first error is looked for: which one comes first must not depend on threads.
+        // Collected before looking for an error, so that the first one does not depend on threads.
         let columns: Vec<Result<ColumnSchema>> = features
             .par_iter()
             .map(|column| infer::column(frame, column, asked(&column.name), target.as_ref()))
@@ -226,7 +226,7 @@ impl Schema {
     }
 }
 
-impl Kind {
+impl ColumnKind {
     /// The kind in one word.
     pub fn name(&self) -> &'static str {
         match self {
@@ -257,7 +257,7 @@ impl Warning {
     }
 }
 
-fn check_overrides(frame: &Frame, label: Option<&str>, overrides: &[(String, KindName)]) -> Result<()> {
+fn check_overrides(frame: &Frame, label: Option<&str>, overrides: &[(String, DeclaredKind)]) -> Result<()> {
     let bad = |column: &str, why: &str| {
         Err(Error::BadOverride { name: frame.name().into(), column: column.into(), why: why.into() })
     };

@@ -1,8 +1,7 @@
 //! What a schema makes of columns a user would bring.
 
 use flowgmm_data::schema::{Concern, Strays};
-use flowgmm_data::{Cells, Column, Frame, Kind, KindName, Schema};
-use semisup::Error;
+use flowgmm_data::{Cells, Column, ColumnKind, DeclaredKind, Error, Frame, Schema};
 
 /// Columns of cells as they stand in a file, an empty one missing; the first row is line 2.
 fn frame(columns: &[(&str, Vec<String>)]) -> Frame {
@@ -20,8 +19,11 @@ fn column(n: usize, cell: impl Fn(usize) -> String) -> Vec<String> {
     (0..n).map(cell).collect()
 }
 
-fn infer(cells: Vec<String>, overrides: &[KindName]) -> Result<flowgmm_data::schema::ColumnSchema, Error> {
-    let overrides: Vec<(String, KindName)> = overrides.iter().map(|kind| ("x".into(), *kind)).collect();
+fn infer(
+    cells: Vec<String>,
+    overrides: &[DeclaredKind],
+) -> Result<flowgmm_data::schema::ColumnSchema, Error> {
+    let overrides: Vec<(String, DeclaredKind)> = overrides.iter().map(|kind| ("x".into(), *kind)).collect();
     let schema = Schema::infer(&frame(&[("x", cells)]), None, &overrides)?;
     schema.validate().unwrap();
     Ok(schema.columns()[0].clone())
@@ -50,7 +52,7 @@ fn numbers_keep_their_facts() {
         &[],
     );
     let seen = seen.unwrap();
-    let Kind::Numeric { facts, strays: Strays::Refused } = &seen.kind else { panic!("{seen:?}") };
+    let ColumnKind::Numeric { facts, strays: Strays::Refused } = &seen.kind else { panic!("{seen:?}") };
     assert_eq!((facts.step, facts.integer, facts.min, facts.max), (Some(0.1), false, 0.1, 4.9));
     assert_eq!(seen.missing, 0.2);
 }
@@ -58,36 +60,37 @@ fn numbers_keep_their_facts() {
 #[test]
 fn the_users_word_counts() {
     let code = || column(40, |i| ["10", "9", "-1"][i % 3].into());
-    let Kind::Categorical { levels, .. } = infer(code(), &[KindName::Categorical]).unwrap().kind else {
+    let ColumnKind::Categorical { levels, .. } = infer(code(), &[DeclaredKind::Categorical]).unwrap().kind
+    else {
         panic!()
     };
     assert_eq!(levels, ["-1", "9", "10"]);
-    assert_eq!(infer(code(), &[KindName::Text]).unwrap().kind, Kind::Text);
-    assert_eq!(infer(code(), &[KindName::Ignore]).unwrap().kind, Kind::Ignored);
+    assert_eq!(infer(code(), &[DeclaredKind::Text]).unwrap().kind, ColumnKind::Text);
+    assert_eq!(infer(code(), &[DeclaredKind::Ignore]).unwrap().kind, ColumnKind::Ignored);
     let rows = column(40, |i| i.to_string());
-    assert_eq!(infer(rows.clone(), &[KindName::Numeric]).unwrap().kind.name(), "numeric");
+    assert_eq!(infer(rows.clone(), &[DeclaredKind::Numeric]).unwrap().kind.name(), "numeric");
     let many =
         infer(rows.iter().cycle().take(200).map(|text| format!("{text}{}", text.len())).collect(), &[]);
     assert_eq!(many.unwrap().kind.name(), "numeric");
     let compact = column(40, |i| (20_240_101 + i % 28).to_string());
-    assert_eq!(infer(compact, &[KindName::Date]).unwrap().kind.name(), "date");
+    assert_eq!(infer(compact, &[DeclaredKind::Date]).unwrap().kind.name(), "date");
 }
 
 #[test]
 fn a_word_that_cannot_be_is_an_error() {
     let words = || column(40, |i| ["a", "b", "c"][i % 3].into());
     let message = |kind| infer(words(), &[kind]).unwrap_err().to_string();
-    let numeric = message(KindName::Numeric);
+    let numeric = message(DeclaredKind::Numeric);
     assert!(
         numeric.contains("not one cell is a number: found 'a' (line 2), 'b' (line 3), 'c' (line 4)"),
         "{numeric}"
     );
-    assert!(message(KindName::Date).contains("declared a date"));
-    let twice = infer(words(), &[KindName::Text, KindName::Categorical]).unwrap_err().to_string();
+    assert!(message(DeclaredKind::Date).contains("declared a date"));
+    let twice = infer(words(), &[DeclaredKind::Text, DeclaredKind::Categorical]).unwrap_err().to_string();
     assert!(twice.contains("two kinds"), "{twice}");
     let data = frame(&[("age", column(5, |i| i.to_string())), ("y", column(5, |i| i.to_string()))]);
     let error = |label, name: &str| {
-        Schema::infer(&data, label, &[(name.into(), KindName::Text)]).unwrap_err().to_string()
+        Schema::infer(&data, label, &[(name.into(), DeclaredKind::Text)]).unwrap_err().to_string()
     };
     assert!(error(None, "agee").contains("Did you mean 'age'?"), "{}", error(None, "agee"));
     assert!(error(Some("y"), "y").contains("it is the label"));
@@ -109,8 +112,8 @@ fn dirty_numbers_are_named_with_their_lines() {
     assert_eq!(warning.concern, Concern::Strays);
     assert!(warning.message.contains("'12 kg' (line 5), 'n/a' (line 9). Correct"), "{}", warning.message);
 
-    let declared = infer(dirty(), &[KindName::Numeric]).unwrap();
-    assert!(matches!(declared.kind, Kind::Numeric { strays: Strays::Missing, .. }));
+    let declared = infer(dirty(), &[DeclaredKind::Numeric]).unwrap();
+    assert!(matches!(declared.kind, ColumnKind::Numeric { strays: Strays::Missing, .. }));
     assert!(declared.warnings[0].message.starts_with("3 cells treated as missing: '12 kg' (line 5)"));
     assert_eq!(declared.missing, 3. / 80.);
 
@@ -120,8 +123,8 @@ fn dirty_numbers_are_named_with_their_lines() {
         spoilt.warnings[0].message.contains("nearly all of its cells are dates, but not 'soon' (line 22)")
     );
     assert!(matches!(
-        infer(dates(), &[KindName::Date]).unwrap().kind,
-        Kind::Date { strays: Strays::Missing, .. }
+        infer(dates(), &[DeclaredKind::Date]).unwrap().kind,
+        ColumnKind::Date { strays: Strays::Missing, .. }
     ));
 }
 
@@ -162,7 +165,7 @@ fn numbers_beyond_32_bits_are_refused_with_their_line() {
     let cells = column(30, |i| if i == 4 { "1e39".into() } else { format!("{i}.5") });
     let error = infer(cells.clone(), &[]).unwrap_err().to_string();
     assert!(error.contains("line 6, column 'x'") && error.contains("1e39"), "{error}");
-    assert!(infer(cells, &[KindName::Ignore]).is_ok());
+    assert!(infer(cells, &[DeclaredKind::Ignore]).is_ok());
 }
 
 #[test]

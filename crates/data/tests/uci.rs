@@ -3,7 +3,7 @@
 
 use std::{path::PathBuf, process::Command, time::Instant};
 
-use flowgmm_data::{Cells, Column, Encoding, Frame, Kind, Likelihood, Schema, Texts, labels};
+use flowgmm_data::{Cells, Column, ColumnKind, Encoding, Frame, Likelihood, Schema, TextCells, labels};
 
 /// The frame of a gzipped CSV; columns without a header are called c0, c1, ..
 fn read(file: &str, header: bool) -> Option<Frame> {
@@ -22,7 +22,7 @@ fn read(file: &str, header: bool) -> Option<Frame> {
         true => reader.headers().unwrap().iter().map(String::from).collect(),
         false => (0..reader.headers().unwrap().len()).map(|j| format!("c{j}")).collect(),
     };
-    let mut columns = vec![Texts::default(); names.len()];
+    let mut columns = vec![TextCells::default(); names.len()];
     for record in reader.records() {
         let record = record.unwrap();
         let cells = record.iter().map(|cell| Some(cell.trim()).filter(|cell| !cell.is_empty()));
@@ -42,7 +42,7 @@ fn encode(frame: &Frame) -> (Schema, Encoding) {
     let encoding = Encoding::learn(&schema, frame).unwrap();
     let learnt = clock.elapsed();
     encoding.validate().unwrap();
-    let encoded = encoding.encode(frame).unwrap();
+    let encoded = encoding.apply(frame).unwrap();
     eprintln!(
         "{}: {} x {}, {} classes, {} warnings; infer {inferred:.0?}, learn {:.0?}, encode {:.0?}",
         frame.name(),
@@ -54,7 +54,7 @@ fn encode(frame: &Frame) -> (Schema, Encoding) {
         clock.elapsed() - learnt,
     );
     assert!(encoded.unseen.is_empty() && encoded.imputed == 0);
-    let decoded = encoding.decode(encoded.x.view());
+    let decoded = encoding.invert(encoded.x.view());
     for column in decoded.columns() {
         let cells = frame.column(&column.name).unwrap();
         let same = (0..frame.n()).all(|row| column.cells.text(row) == cells.text(row));
@@ -70,8 +70,8 @@ fn whole_numbers() {
         let (schema, encoding) = encode(&frame);
         assert_eq!(schema.warnings().count(), 0, "{:?}", schema.warnings().collect::<Vec<_>>());
         for column in schema.columns() {
-            let whole = matches!(&column.kind, Kind::Numeric { facts, .. } if facts.integer);
-            assert!(whole || matches!(column.kind, Kind::Constant { .. }), "{column:?}");
+            let whole = matches!(&column.kind, ColumnKind::Numeric { facts, .. } if facts.integer);
+            assert!(whole || matches!(column.kind, ColumnKind::Constant { .. }), "{column:?}");
         }
         assert!(encoding.features().iter().all(|feature| feature.step().is_some()));
     }
@@ -84,7 +84,7 @@ fn measurements() {
         for name in ["c2", "c3", "c4"] {
             let kind = &schema.column(name).unwrap().kind;
             assert!(
-                matches!(kind, Kind::Numeric { facts, .. } if facts.grid == Some(1e-4)),
+                matches!(kind, ColumnKind::Numeric { facts, .. } if facts.grid == Some(1e-4)),
                 "{name}: {kind:?}"
             );
         }
@@ -92,7 +92,7 @@ fn measurements() {
     if let Some(frame) = read("spambase.csv.gz", false) {
         let (schema, encoding) = encode(&frame);
         let zeros = schema.columns().iter().filter(|column| match &column.kind {
-            Kind::Numeric { facts, .. } => facts.common == 0. && facts.common_share > 0.4,
+            ColumnKind::Numeric { facts, .. } => facts.common == 0. && facts.common_share > 0.4,
             _ => false,
         });
         assert!(zeros.count() > 40);
@@ -102,12 +102,12 @@ fn measurements() {
         let (schema, _) = encode(&frame);
         let mass = &schema.column("m_jj").unwrap().kind;
         assert!(
-            matches!(mass, Kind::Numeric { facts, .. } if facts.step.is_none() && facts.skewness > 2.),
+            matches!(mass, ColumnKind::Numeric { facts, .. } if facts.step.is_none() && facts.skewness > 2.),
             "{mass:?}"
         );
         let tag = &schema.column("jet_1_btag").unwrap().kind;
         assert!(
-            matches!(tag, Kind::Numeric { facts, .. } if facts.discrete && facts.step.is_some()),
+            matches!(tag, ColumnKind::Numeric { facts, .. } if facts.discrete && facts.step.is_some()),
             "{tag:?}"
         );
     }

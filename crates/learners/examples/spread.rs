@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! zcat covtype.data.gz > covtype.csv
-//! cargo run --release -p semisup --example spread -- 200000 covtype.csv
+//! cargo run --release -p flowgmm-learners --example spread -- 200000 covtype.csv
 //! ```
 //!
 //! Rows are drawn at random and standardised, 100 of each class keep their label, k = 10, alpha = 0.99.

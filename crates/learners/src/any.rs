@@ -2,10 +2,12 @@
 
 use std::fmt::Debug;
 
-use crate::{GaussianMixture, LabelSpreading, NearestNeighbours, RowLength, SpreadKernel};
 use semisup::{Classifier, Learner, SemiSupervised};
 
-use crate::{LogisticRegression, M1M2, Mlp, PiModel, RbfLabelSpreading, SelfTraining, Standardised, Tuned};
+use crate::{
+    GaussianMixture, LabelSpreading, LogisticRegression, M1M2, Mlp, NearestNeighbours, PiModel,
+    RbfLabelSpreading, RowLength, SelfTraining, SpreadKernel, Standardised, Tuned,
+};
 
 /// An error of any learner.
 pub type AnyError = Box<dyn std::error::Error + Send + Sync>;
@@ -13,18 +15,18 @@ pub type AnyError = Box<dyn std::error::Error + Send + Sync>;
 /// A model of any learner.
 pub type AnyModel = Box<dyn Classifier + Send + Sync>;
 
-/// A learner whose types of model and error are not known. Every [`Learner`] with `Debug` is one.
+/// A learner whose types of model and error are hidden. Every [`Learner`] with `Debug` is one.
 pub trait AnyLearner {
     /// The name in tables and reports.
     fn name(&self) -> String;
 
-    /// All hyper-parameters in one line, for the record: two learners with the same line do the same.
+    /// All hyper-parameters in one line, for the record: learners with equal lines are equal.
     fn settings(&self) -> String;
 
-    /// Learns; see [`Learner::fit`].
+    /// Fits a model; see [`Learner::fit`].
     fn fit_any(&self, data: &SemiSupervised, seed: u64) -> Result<AnyModel, AnyError>;
 
-    /// The same learner trained for so many steps; see [`Learner::with_steps`].
+    /// This learner with another number of training steps, if it is trained in steps; see [`Learner::with_steps`].
     fn stepped(&self, _steps: usize) -> Option<BoxedLearner> {
         None
     }
@@ -55,7 +57,7 @@ where
 /// A learner that can be shared.
 pub type BoxedLearner = Box<dyn AnyLearner + Send + Sync>;
 
-/// The names [`by_name`] knows. Those that end in `-raw` leave columns as they are.
+/// The names [`by_name`] knows. Those that end in `-raw` do not standardise columns.
 pub fn names() -> &'static [&'static str] {
     &[
         "knn",
@@ -74,16 +76,16 @@ pub fn names() -> &'static [&'static str] {
     ]
 }
 
-/// A rival by its name, with settings that need no table-by-table care:
+/// A learner by its name, with settings that need no tuning by hand:
 ///
-/// | name | what | columns |
+/// | name | learner | columns |
 /// |---|---|---|
 /// | knn, knn-raw | k nearest labelled rows, k of 1, 3, 5, 9 by cross-validation | standardised, raw |
-/// | knn-unit | the same by angle, as in the paper: rows of unit length | standardised, then each row to length 1 |
+/// | knn-unit | k nearest labelled rows by angle, as in the paper | standardised, then each row normalised to length 1 |
 /// | logistic-regression | C of 1, 0.1, 0.01, 10 by cross-validation | standardised |
 /// | mlp, pi-model | the paper's nets, see [`Mlp`], [`PiModel`] | standardised |
-/// | m1m2 | Kingma et al.'s, see [`M1M2`] | standardised; pixels as probabilities |
-/// | label-spreading-rbf | all pairs of at most 2000 rows, alpha 0.8, width of 16, 64, 4 by cross-validation | standardised |
+/// | m1m2 | variational auto-encoders, see [`M1M2`] | standardised; pixels as probabilities |
+/// | label-spreading-rbf | RBF kernel between at most 2000 rows, alpha 0.8, width of 16, 64, 4 by cross-validation | standardised |
 /// | label-spreading-knn | scikit-learn's graph of 10 neighbours, alpha 0.9 | standardised |
 /// | label-spreading, label-spreading-raw | graph of 10 locally scaled neighbours, alpha 0.99 | standardised, raw |
 /// | self-training | of logistic regression, C = 1, threshold 0.75, as in scikit-learn | standardised |

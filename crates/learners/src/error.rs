@@ -1,21 +1,62 @@
-//! What can go wrong when a rival learns.
+//! Why a learner could not be fitted.
 
-/// Why a rival could not be fitted.
+/// An error of this crate.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
-    /// The data or a setting.
+    /// The data do not allow it.
     #[error(transparent)]
     Data(#[from] semisup::Error),
-    /// A net's loss is not a number any more.
+
+    /// A hyper-parameter is out of its range.
+    #[error("{name}: found {found}, expected {expected}")]
+    Setting {
+        /// The hyper-parameter.
+        name: &'static str,
+        /// Its value.
+        found: f64,
+        /// Its range.
+        expected: &'static str,
+    },
+
+    /// There are more rows than the method's memory and time allow.
+    #[error("{method} takes at most {limit} rows, found {found}: {hint}")]
+    TooManyRows {
+        /// The method.
+        method: &'static str,
+        /// The number of rows.
+        found: usize,
+        /// The largest number of rows it takes.
+        limit: usize,
+        /// What to do.
+        hint: &'static str,
+    },
+
+    /// The loss of a net is no longer a finite number.
     #[error("the loss is {loss} at step {step} of {steps}: lower the learning rate, now {learning_rate}")]
     Diverged {
         /// The step, from 1.
         step: usize,
-        /// Number of steps.
+        /// The number of steps.
         steps: usize,
-        /// What the loss had become.
+        /// The loss.
         loss: f64,
-        /// The learning rate that was used.
+        /// The learning rate in use.
         learning_rate: f64,
     },
+}
+
+/// Checks that a hyper-parameter that counts something is at least 1.
+pub(crate) fn positive(name: &'static str, found: usize) -> crate::Result<()> {
+    within(name, found as f64, found > 0, "at least 1")
+}
+
+/// Checks that a hyper-parameter is in its range, as `holds` says.
+pub(crate) fn within(
+    name: &'static str,
+    found: f64,
+    holds: bool,
+    expected: &'static str,
+) -> crate::Result<()> {
+    if holds { Ok(()) } else { Err(Error::Setting { name, found, expected }) }
 }

@@ -1,19 +1,22 @@
-//! What FlowGMM is compared with: the paper's baselines, and those users would try first, behind the traits of
-//! [`semisup`].
+//! Classical semi-supervised learners and the baselines of the FlowGMM paper, behind the traits
+//! [`Learner`](semisup::Learner) and [`Classifier`](semisup::Classifier) of [`semisup`].
 //!
-//! | learner | of | uses unlabelled rows |
-//! |---|---|---|
-//! | [`LogisticRegression`] | the paper | no |
-//! | [`Mlp`]: three hidden layers, dropout | the paper | no |
-//! | [`PiModel`] | Laine and Aila 2017, the paper | yes |
-//! | [`M1M2`]: variational auto-encoders | Kingma et al. 2014, the paper | yes |
-//! | [`RbfLabelSpreading`], [`LabelSpreading`] | Zhou et al. 2004, the paper | yes |
-//! | [`SelfTraining`] | Yarowsky 1995, scikit-learn | yes |
-//! | [`NearestNeighbours`] | the paper | no |
-//! | [`GaussianMixture`] | a flow that is the identity | yes |
+//! | module | learner | reference | uses unlabelled rows |
+//! |---|---|---|---|
+//! | [`graph`] | [`NearestNeighbours`] | the paper | no |
+//! | | [`LabelSpreading`], [`RbfLabelSpreading`] | Zhou et al. 2004, the paper | yes |
+//! | [`linear`] | [`LogisticRegression`] | the paper | no |
+//! | | [`SelfTraining`] | Yarowsky 1995, scikit-learn | yes |
+//! | [`nets`] | [`Mlp`]: three hidden layers, dropout | the paper | no |
+//! | | [`PiModel`] | Laine and Aila 2017, the paper | yes |
+//! | [`generative`] | [`GaussianMixture`] in data space, by EM | FlowGMM with the identity for a flow | yes |
+//! | | [`M1M2`]: variational auto-encoders | Kingma et al. 2014, the paper | yes |
 //!
-//! [`Standardised`], [`Tuned`] and [`Ensemble`] make learners of learners. [`by_name`] gives each with settings that
-//! need no care, as an [`AnyLearner`], whose types are hidden.
+//! [`meta`] builds learners from learners: [`Standardised`], [`Tuned`], [`Ensemble`]. [`by_name`] gives each learner with
+//! default settings as an [`AnyLearner`], which hides its types. [`two_sample`] asks whether a classifier can tell
+//! generated rows from real ones.
+//!
+//! Results have the same bits for the same data and seed, on any number of threads.
 //!
 //! ```
 //! use semisup::{Scores, Toy};
@@ -25,39 +28,28 @@
 //! assert!(scores.accuracy > 0.9, "{}", scores.accuracy);
 //! ```
 
-mod adam;
 mod any;
+mod chunks;
 mod error;
+pub mod generative;
 pub mod graph;
-mod linear;
-mod logistic;
-mod loss;
-mod m1m2;
-mod mixture;
-mod mlp;
-mod nearest;
-mod net;
-mod pi;
-mod rbf;
-mod spreading;
-mod train;
+pub mod linear;
+pub mod meta;
+pub mod nets;
+mod targets;
 mod two_sample;
-mod wrap;
 
 pub use any::{AnyError, AnyLearner, AnyModel, BoxedLearner, by_name, names};
 pub use error::Error;
-pub use graph::{knn, label_spreading};
-pub use linear::{LinearModel, LogisticRegression, SelfTraining};
-pub use logistic::{Logistic, self_training};
-pub use m1m2::{M1M2, M1M2Model, VaeStage};
-pub use mixture::{Covariance, GaussianMixture, GaussianMixtureModel};
-pub use mlp::{Mlp, NetModel};
-pub use nearest::{NearestNeighbours, NearestNeighboursModel, RowLength};
-pub use pi::PiModel;
-pub use rbf::RbfLabelSpreading;
-pub use spreading::{LabelSpreading, RBF_ROWS, SpreadKernel, SpreadModel};
-pub use two_sample::{Judge, TwoSample, two_sample};
-pub use wrap::{Ensemble, EnsembleModel, Standardised, StandardisedModel, Tuned};
+pub use generative::{CovarianceType, GaussianMixture, GaussianMixtureModel, M1M2, M1M2Model, VaeStage};
+pub use graph::{
+    LabelSpreading, NearestNeighbours, NearestNeighboursModel, RBF_ROWS, RbfLabelSpreading, RowLength,
+    SpreadKernel, SpreadModel, knn, label_spreading,
+};
+pub use linear::{LinearModel, Logistic, LogisticRegression, SelfTraining, self_training};
+pub use meta::{Ensemble, EnsembleModel, Standardised, StandardisedModel, Tuned};
+pub use nets::{Mlp, NetModel, PiModel};
+pub use two_sample::{TwoSample, TwoSampleClassifier, two_sample};
 
 /// What a fallible function of this crate returns.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -1,28 +1,34 @@
 //! Logistic regression on the labelled rows, and self-training with it on all rows.
 //!
-//! Columns are brought to mean 0 and variance 1 first, by the moments of all rows, so that the penalty treats them
-//! alike.
+//! [`LogisticRegression`] and [`SelfTraining`] are the learners; [`Logistic`] and [`self_training`] are the fits on
+//! matrices that they are made of. Learners standardise columns first, by the mean and variance of all rows, so that the
+//! penalty treats columns alike.
 
-use crate::{Logistic, self_training};
 use ndarray::{Array2, ArrayView2};
 use semisup::{Classifier, Learner, Preprocess, SemiSupervised};
 
-use crate::mlp::within;
+use crate::error::within;
+use crate::targets::one_hot;
 use crate::{Error, Result};
 
-/// Multinomial logistic regression, which leaves unlabelled rows aside.
+mod lbfgs;
+mod logistic;
+
+pub use logistic::{Logistic, self_training};
+
+/// Multinomial logistic regression, which ignores unlabelled rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LogisticRegression {
     /// The inverse of the L2 penalty.
     pub c: f64,
 }
 
-/// Logistic regression that adopts its own certain predictions as labels (Yarowsky 1995).
+/// Logistic regression that takes its own confident predictions as pseudo-labels (Yarowsky 1995).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SelfTraining {
     /// The inverse of the L2 penalty.
     pub c: f64,
-    /// How certain a prediction must be, in (0, 1].
+    /// The least probability of a prediction that becomes a pseudo-label, in (0, 1].
     pub threshold: f64,
 }
 
@@ -34,7 +40,7 @@ impl Default for LogisticRegression {
 }
 
 impl Default for SelfTraining {
-    /// c = 1 and three quarters, as in scikit-learn.
+    /// c = 1 and a threshold of 0.75, as in scikit-learn.
     fn default() -> Self {
         Self { c: 1., threshold: 0.75 }
     }
@@ -52,8 +58,7 @@ impl Learner for LogisticRegression {
         check_c(self.c)?;
         let preprocess = Preprocess::standardise(data.x())?;
         let labelled = data.labelled_only();
-        let mut q = Array2::zeros((labelled.n(), data.n_classes()));
-        labelled.y().iter().flatten().enumerate().for_each(|(row, &k)| q[[row, k]] = 1.);
+        let q = one_hot(labelled.y(), data.n_classes());
         let logistic = Logistic::fit(preprocess.apply(labelled.x()).view(), q.view(), self.c);
         Ok(LinearModel { preprocess, logistic, classes: data.classes().to_vec() })
     }
@@ -81,7 +86,7 @@ fn check_c(c: f64) -> Result<()> {
     within("c", c, c > 0. && c.is_finite(), "a number above 0")
 }
 
-/// A fitted logistic regression, with the scale of its inputs.
+/// A fitted logistic regression, with the preprocessing of its inputs and the names of the classes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinearModel {
     preprocess: Preprocess,

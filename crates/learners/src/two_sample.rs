@@ -4,48 +4,47 @@
 //! real [n, dim], generated [n, dim] -half-> train a classifier -other half-> accuracy, 0.5 if they are alike
 //! ```
 //!
-//! The classifier is the better of two, chosen on a part of the training half: a logistic regression on columns and
-//! their squares, which sees means, variances and their mixtures, and nearest neighbours, which see the rest.
+//! The classifier is the better of two on a part of the training half: a logistic regression on columns and their squares,
+//! which detects differences in means and variances, and nearest neighbours, which detect other differences.
 
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis, concatenate};
 use rand::seq::SliceRandom;
-use rayon::prelude::*;
+use semisup::{Interval, Preprocess, Rng, metrics::arg_max, share_interval};
 use serde::Serialize;
 
-use crate::Logistic;
-use semisup::{Interval, Preprocess, Result, Rng, metrics::arg_max, share_interval};
+use crate::{Logistic, Result, knn};
 
-/// Neighbours that vote.
+/// Number of nearest neighbours.
 const NEIGHBOURS: usize = 15;
 /// Inverse penalty of the logistic regression.
 const C: f64 = 0.1;
-/// The fewest rows of each kind that can be halved and still say something.
+/// The smallest number of rows of each kind that makes a test.
 const FEWEST: usize = 20;
 
-/// What a two-sample test found.
+/// The result of a two-sample test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TwoSample {
-    /// Share of unseen rows the classifier put on the right side: 0.5 if the two kinds cannot be told apart.
+    /// Accuracy on held-out rows: 0.5 if the two kinds cannot be told apart.
     pub accuracy: f64,
     /// 95 % interval of the accuracy.
     pub interval: Interval,
     /// Rows it was measured on, half of them real.
     pub n: usize,
     /// The classifier that was used.
-    pub classifier: Judge,
+    pub classifier: TwoSampleClassifier,
 }
 
-/// A classifier of the test.
+/// The classifier of a two-sample test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Judge {
+pub enum TwoSampleClassifier {
     /// Logistic regression on columns and their squares.
     Logistic,
     /// Nearest neighbours.
     Neighbours,
 }
 
-/// Trains a classifier to tell `generated` from `real` rows, on as many of each; `None` for fewer than 20 of a kind.
+/// Trains a classifier to tell `generated` from `real` rows, the same number of each; `None` for fewer than 20 of a kind.
 ///
 /// # Panics
 /// If the two differ in columns.
@@ -67,20 +66,20 @@ pub fn two_sample(
     };
     let pool = Pool { real: drawn(real), generated: drawn(generated) };
     let half = n / 2;
-    let classifier = [Judge::Logistic, Judge::Neighbours]
-        .map(|judge| pool.trial(judge, 0..half - half / 4, half - half / 4..half).map(|a| (judge, a)))
+    let classifier = [TwoSampleClassifier::Logistic, TwoSampleClassifier::Neighbours]
+        .map(|one| pool.accuracy(one, 0..half - half / 4, half - half / 4..half).map(|a| (one, a)))
         .into_iter()
         .collect::<Result<Vec<_>>>()?
         .into_iter()
         .reduce(|best, next| if next.1 > best.1 { next } else { best })
-        .map(|(judge, _)| judge)
+        .map(|(one, _)| one)
         .expect("two of them");
-    let accuracy = pool.trial(classifier, 0..half, half..n)?;
+    let accuracy = pool.accuracy(classifier, 0..half, half..n)?;
     let n = 2 * (n - half);
     Ok(Some(TwoSample { accuracy, interval: share_interval(accuracy, n), n, classifier }))
 }
 
-/// Shuffled rows of both kinds, as many of each.
+/// Shuffled rows of both kinds, the same number of each.
 struct Pool {
     real: Array2<f64>,
     generated: Array2<f64>,
@@ -88,9 +87,9 @@ struct Pool {
 
 impl Pool {
     /// The accuracy on the rows `test` of each kind after training on the rows `train`.
-    fn trial(
+    fn accuracy(
         &self,
-        judge: Judge,
+        classifier: TwoSampleClassifier,
         train: std::ops::Range<usize>,
         test: std::ops::Range<usize>,
     ) -> Result<f64> {
@@ -102,18 +101,18 @@ impl Pool {
         let (train, test) = (both(train), both(test));
         let scale = Preprocess::standardise(train.view())?;
         let (train, test) = (scale.apply(train.view()), scale.apply(test.view()));
-        let is_real = match judge {
-            Judge::Logistic => logistic(&train, &test, n_train),
-            Judge::Neighbours => neighbours(&train, &test, n_train),
+        let is_real = match classifier {
+            TwoSampleClassifier::Logistic => logistic(&train, &test, n_train),
+            TwoSampleClassifier::Neighbours => neighbours(&train, &test, n_train),
         };
         let right = is_real.iter().enumerate().filter(|(row, real)| **real == (*row < n_test)).count();
         Ok(right as f64 / is_real.len() as f64)
     }
 }
 
-/// Which rows of `test` are taken for real; the first `n_real` rows of `train` are.
+/// Which rows of `test` a logistic regression takes for real; the first `n_real` rows of `train` are.
 fn logistic(train: &Array2<f64>, test: &Array2<f64>, n_real: usize) -> Vec<bool> {
-    // Standardised columns far out would rule the squares: beyond 5 standard deviations it is enough to be far out.
+    // Clipped at 5 standard deviations, so that outliers do not dominate the squares.
     let features = |x: &Array2<f64>| {
         let x = x.mapv(|v| v.clamp(-5.0, 5.0));
         concatenate![Axis(1), x, x.mapv(|v| v * v)]
@@ -123,18 +122,11 @@ fn logistic(train: &Array2<f64>, test: &Array2<f64>, n_real: usize) -> Vec<bool>
     arg_max(model.log_probs(features(test).view()).view()).into_iter().map(|k| k == 0).collect()
 }
 
+/// Which rows of `test` have more real than generated rows among their nearest neighbours in `train`.
 fn neighbours(train: &Array2<f64>, test: &Array2<f64>, n_real: usize) -> Vec<bool> {
-    let k = NEIGHBOURS.min(train.nrows());
-    let squared = |a: ArrayView1<f64>, b: ArrayView1<f64>| -> f64 {
-        a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
-    };
-    let vote = |row: usize| {
-        let mut near: Vec<(f64, usize)> =
-            train.rows().into_iter().map(|other| squared(test.row(row), other)).zip(0..).collect();
-        near.select_nth_unstable_by(k - 1, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        2 * near[..k].iter().filter(|(_, other)| *other < n_real).count() > k
-    };
-    (0..test.nrows()).into_par_iter().map(vote).collect()
+    let (index, _) = knn(train.view(), test.view(), NEIGHBOURS);
+    let is_real = |near: ArrayView1<usize>| 2 * near.iter().filter(|&&row| row < n_real).count() > near.len();
+    index.rows().into_iter().map(is_real).collect()
 }
 
 #[cfg(test)]
@@ -177,7 +169,7 @@ mod tests {
         let moons = semisup::Toy::Moons.problem(1).train.x().to_owned();
         let scale = Preprocess::pca(moons.view(), 2, 1.0).unwrap();
         let found = test(&scale.apply(moons.view()), &normal(1000, 3).slice_move(ndarray::s![.., ..2]));
-        assert_eq!(found.classifier, Judge::Neighbours);
+        assert_eq!(found.classifier, TwoSampleClassifier::Neighbours);
         assert!(found.interval.low > 0.6, "{found:?}");
     }
 

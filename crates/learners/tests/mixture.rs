@@ -1,6 +1,6 @@
 //! The Gaussian mixture in data space: what EM promises, and what unlabelled rows add.
 
-use flowgmm_learners::{Covariance, GaussianMixture};
+use flowgmm_learners::{CovarianceType, GaussianMixture};
 use rand::Rng as _;
 use rand_distr::{Distribution as _, StandardNormal};
 use semisup::ndarray::{Array2, Axis, array};
@@ -22,7 +22,7 @@ fn blobs(n: usize, seed: u64) -> Labelled {
 
 #[test]
 fn no_step_of_em_lowers_the_objective() {
-    for covariance in [Covariance::Full, Covariance::Diagonal] {
+    for covariance in [CovarianceType::Full, CovarianceType::Diagonal] {
         for shrinkage in [0.1, 10.] {
             let train = Toy::Pinwheel.problem(2).train;
             let learner = GaussianMixture { covariance, shrinkage, steps: 60 };
@@ -39,7 +39,7 @@ fn unlabelled_rows_help_where_classes_are_gaussian() {
     let (full, test) = (blobs(1500, 1), blobs(1000, 2));
     let train = full.reveal(&split::stratified(full.y(), 3, 4, &mut rng(3))).unwrap();
     let accuracy = |steps| {
-        let learner = GaussianMixture { covariance: Covariance::Full, shrinkage: 1., steps };
+        let learner = GaussianMixture { covariance: CovarianceType::Full, shrinkage: 1., steps };
         metrics::accuracy(&learner.fit(&train, 0).unwrap().predict(test.x()), test.y())
     };
     let (labels_only, all) = (accuracy(0), accuracy(500));
@@ -69,7 +69,7 @@ fn a_constant_column_and_bad_settings() {
     let names = vec!["p".to_string(), "q".to_string()];
     let y = vec![Some(0), None, None, Some(1)];
     let data = semisup::SemiSupervised::new(x, y, names.clone(), names).unwrap();
-    for covariance in [Covariance::Full, Covariance::Diagonal] {
+    for covariance in [CovarianceType::Full, CovarianceType::Diagonal] {
         let model = GaussianMixture { covariance, shrinkage: 0.5, steps: 100 }.fit(&data, 0).unwrap();
         assert_eq!(model.predict(data.x()), [0, 0, 1, 1]);
     }

@@ -1,10 +1,10 @@
 //! Label spreading and nearest neighbours as learners: new rows, rows nobody reaches, refusals.
 
 use flowgmm_learners::{
-    LabelSpreading, NearestNeighbours, RBF_ROWS, RowLength, SpreadKernel, label_spreading,
+    Error, LabelSpreading, NearestNeighbours, RBF_ROWS, RowLength, SpreadKernel, label_spreading,
 };
 use semisup::ndarray::{Array2, array};
-use semisup::{Classifier, Error, Learner, SemiSupervised, Toy, metrics};
+use semisup::{Classifier, Learner, SemiSupervised, Toy, metrics};
 
 const KERNELS: [SpreadKernel; 3] =
     [SpreadKernel::LocalGaussian { k: 10 }, SpreadKernel::Knn { k: 10 }, SpreadKernel::Rbf { gamma: 20. }];

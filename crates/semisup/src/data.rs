@@ -1,15 +1,15 @@
 //! A classification problem with few labels, and one with all of them.
 //!
-//! x is `[n, dim]`, finite; y holds for each row `Some(k)`, k < n_classes, or `None` where nobody labelled
-//! it. A value of these types that exists is valid, so learners check nothing. Columns whose values lie on a grid may
-//! say so by their step: such values are discrete, and a density on them has no bound unless they are spread. Rows that are
-//! images say so by their shape.
+//! x is `[n, dim]`, finite; y holds for each row `Some(k)`, k < n_classes, or `None` where the row is unlabelled. Values of
+//! these types are valid by construction, so learners check nothing. A column of discrete values has a step, the distance
+//! between neighbouring values: a density of such a column is unbounded without dequantisation. Rows that are images have
+//! an image shape.
 
 use ndarray::{Array2, ArrayView2, Axis};
 
 use crate::{Error, ImageShape, Result};
 
-/// Rows with what is known of them; `Y` is what each row has for a label.
+/// Rows with their labels; `Y` is the type of a label.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Examples<Y> {
     x: Array2<f64>, // [n, dim]
@@ -27,7 +27,7 @@ pub type SemiSupervised = Examples<Option<usize>>;
 pub type Labelled = Examples<usize>;
 
 impl<Y: Copy> Examples<Y> {
-    /// The same rows, of which the values of column j come in steps of `steps[j]`, if that is something.
+    /// Declares column j discrete, with values in steps of `steps[j]`; `None` for continuous columns.
     ///
     /// # Panics
     /// Unless there is one entry for each column, and steps are finite and positive.
@@ -36,12 +36,12 @@ impl<Y: Copy> Examples<Y> {
         self
     }
 
-    /// The step in which the values of each column come, `[dim]`; nothing for continuous columns.
+    /// The step of each discrete column, `[dim]`; `None` for continuous columns.
     pub fn steps(&self) -> &[Option<f64>] {
         &self.steps
     }
 
-    /// The same rows, which are images of this shape: pixel values 0 to 255.
+    /// Declares the rows images of this shape, with pixel values 0 to 255.
     ///
     /// # Panics
     /// Unless the shape has as many numbers as there are columns.
@@ -51,7 +51,7 @@ impl<Y: Copy> Examples<Y> {
         self
     }
 
-    /// The shape of rows that are images.
+    /// The shape of the images, if the rows are images.
     pub fn image_shape(&self) -> Option<ImageShape> {
         self.image_shape
     }
@@ -91,7 +91,7 @@ impl<Y: Copy> Examples<Y> {
         self.classes.len()
     }
 
-    /// The given rows in the given order, unchecked for labels.
+    /// The given rows in the given order, without a check of the labels.
     fn picked(&self, rows: &[usize]) -> Self {
         Self {
             x: self.x.select(Axis(0), rows),
@@ -105,7 +105,7 @@ impl<Y: Copy> Examples<Y> {
 }
 
 impl SemiSupervised {
-    /// Checks lengths, finiteness, the range of labels, and that every class of at least two has a label.
+    /// Checks lengths, finiteness, the range of labels, and that there are at least two classes, each with a label.
     pub fn new(
         x: Array2<f64>,
         y: Vec<Option<usize>>,
@@ -118,7 +118,7 @@ impl SemiSupervised {
         Self { x, y, classes, columns, steps, image_shape: None }.with_labels()
     }
 
-    /// Itself, if every class of at least two has a label.
+    /// The data, if there are at least two classes and each has a label.
     fn with_labels(self) -> Result<Self> {
         let counts = self.class_counts();
         if counts.iter().all(|&count| count == 0) {
@@ -148,7 +148,7 @@ impl SemiSupervised {
         count(self.y.iter().flatten(), self.n_classes())
     }
 
-    /// The same problem without its unlabelled rows: what a supervised learner sees.
+    /// The labelled rows alone: what a supervised learner sees.
     pub fn labelled_only(&self) -> Self {
         self.select(&self.labelled()).expect("all labels are kept")
     }

@@ -1,4 +1,4 @@
-//! The 1797 handwritten digits of scikit-learn and UCI (CC BY 4.0, see `data/README.md`), inside the program.
+//! The 1797 handwritten digits of scikit-learn and UCI (CC BY 4.0, see `data/README.md`), embedded in the crate.
 //!
 //! x is `[1797, 64]`: 8 x 8 pixels from 0 to 16, row by row; y is the digit.
 
@@ -24,8 +24,8 @@ pub fn digits() -> Labelled {
     Labelled::new(x, y, classes, columns).expect("the embedded digits are valid")
 }
 
-/// A draw of the digits as a semi-supervised problem: 70% of the rows to learn from, `per_class` labels of each digit
-/// among them, the rest to be scored on. The seed decides both.
+/// The digits as a semi-supervised problem: 70% of the rows for training, `per_class` of each digit labelled, and the rest
+/// for testing. The seed decides the split and the labels.
 pub fn digits_problem(per_class: usize, seed: u64) -> Problem {
     let (all, mut rng) = (digits(), rng(seed));
     let (train, test) = split::train_test(all.y(), 0.3, &mut rng);

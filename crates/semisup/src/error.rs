@@ -1,17 +1,17 @@
-//! Everything that can be wrong with a problem, each with what was found, where, what was expected, and what to do.
+//! Everything that can be wrong with a problem: what was found and where, what was expected, and what to do.
 
 /// An error of this crate. Rows count from 1.
 #[derive(thiserror::Error, Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// Not one row has a label.
+    /// No row has a label.
     #[error("{name} has no labels: label at least one row of every class (an empty cell means unlabelled)")]
     NoLabels {
         /// The file, or "the data".
         name: String,
     },
 
-    /// All labels are the same.
+    /// All labels are of one class.
     #[error(
         "{name} has labels of one class only, '{class}': label at least one row of a second class (an empty cell \
          means unlabelled)"
@@ -86,30 +86,6 @@ pub enum Error {
     BadPreprocess {
         /// The contradiction.
         why: String,
-    },
-
-    /// A hyper-parameter out of its range.
-    #[error("{name}: found {found}, expected {expected}")]
-    Setting {
-        /// The hyper-parameter.
-        name: &'static str,
-        /// Its value.
-        found: f64,
-        /// Its range.
-        expected: &'static str,
-    },
-
-    /// More rows than a method's memory and time allow.
-    #[error("{method} takes at most {limit} rows, found {found}: {hint}")]
-    TooManyRows {
-        /// The method.
-        method: &'static str,
-        /// The rows there are.
-        found: usize,
-        /// The most it takes.
-        limit: usize,
-        /// What to do.
-        hint: &'static str,
     },
 
     /// No toy problem has this name.

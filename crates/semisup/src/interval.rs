@@ -1,14 +1,14 @@
-//! How far a share can be trusted: 95 % intervals for one proportion and for the difference of two paired ones.
+//! 95 % confidence intervals of a proportion and of the difference of two paired proportions.
 //!
-//! Both are score intervals: they ask which true values the counts do not contradict, so that ten rows that are all
-//! right, or two classifiers that agree on all of ten rows, still leave the doubt that ten rows leave.
+//! Both are score intervals, the true values that a score test does not reject: they have positive width even if all of
+//! ten rows are correct, or if two classifiers agree on all of ten rows.
 
 use serde::Serialize;
 
 /// The normal quantile of 95 % two-sided confidence.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// From where to where.
+/// A confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
     /// Lower end.
@@ -45,7 +45,7 @@ pub fn share_interval(share: f64, n: usize) -> Interval {
 /// It inverts McNemar's test. Counts may be fractions, where a row is the mean of several tries.
 ///
 /// ```
-/// let equal = crate::difference_interval(0.0, 0.0, 10);
+/// let equal = semisup::difference_interval(0.0, 0.0, 10);
 /// assert!(equal.low < -0.25 && equal.high > 0.25); // ten rows without a difference prove little
 /// ```
 pub fn difference_interval(first: f64, second: f64, n: usize) -> Interval {
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_are_where_the_score_is_the_quantile_and_sides_are_alike() {
+    fn the_ends_are_where_the_score_is_the_quantile_and_it_is_antisymmetric() {
         let Interval { low, high } = difference_interval(12.0, 3.0, 80);
         assert!(
             (score(low, 12.0, 3.0, 80.0) - Z).abs() < 1e-6 && (score(high, 12.0, 3.0, 80.0) + Z).abs() < 1e-6

@@ -1,4 +1,4 @@
-//! What a method offers: hyper-parameters fit, models predict.
+//! The traits of a method: hyper-parameters fit, models predict.
 //!
 //! A [`Learner`] turns `SemiSupervised` data and a seed into a model; a [`Classifier`] turns rows `[n, dim]`
 //! into log p(y = k | x), `[n, n_classes]`.
@@ -24,18 +24,18 @@ pub trait Classifier {
 
 /// A method with its hyper-parameters.
 pub trait Learner {
-    /// What fitting gives.
+    /// The fitted model.
     type Model: Classifier;
-    /// How fitting fails.
+    /// The error of a failed fit.
     type Error: std::error::Error;
 
     /// The name in tables and reports.
     fn name(&self) -> String;
 
-    /// Learns from the labelled and unlabelled rows. The same data and seed give the same model.
+    /// Fits a model to the labelled and unlabelled rows. Equal data and seeds give equal models.
     fn fit(&self, data: &SemiSupervised, seed: u64) -> Result<Self::Model, Self::Error>;
 
-    /// The same method trained for so many steps, if it is one that is trained in steps.
+    /// This method with another number of training steps; `None` if it is not trained in steps.
     fn with_steps(&self, _steps: usize) -> Option<Self>
     where
         Self: Sized,

@@ -1,4 +1,4 @@
-//! How good predictions are, and how honest their probabilities.
+//! How good predictions are, and how well calibrated their probabilities.
 //!
 //! From log p(y = k | x), `[n, n_classes]`, and the true classes y, `[n]`: nll = -mean log p(y | x); Brier =
 //! mean sum_k (p_k - [y = k])^2; and over equal-width bins B of the confidence max_k p_k, ECE = sum_B |B|/n
@@ -15,7 +15,7 @@ mod selective;
 mod temperature;
 
 pub use calibration::{
-    BIN_COUNTS, BinnedEce, Binning, Calibration, at_temperature, binned, classwise_ece, confidences,
+    BIN_COUNTS, BinnedEce, Binning, CalibrationErrors, at_temperature, binned, classwise_ece, confidences,
     expected_gap, largest_gap,
 };
 pub use conformal::{Conformal, Coverage, coverage};
@@ -34,7 +34,7 @@ pub struct Scores {
     pub n: usize,
     /// Share of rows whose most probable class is the true one.
     pub accuracy: f64,
-    /// Mean over the classes present of the share found.
+    /// Mean recall of the classes that are present.
     pub balanced_accuracy: f64,
     /// Mean F1 of the classes that are present or predicted.
     pub macro_f1: f64,
@@ -67,7 +67,7 @@ impl Scores {
     }
 }
 
-/// Mean over classes of 2 right / (true + predicted), for classes that are present or predicted.
+/// Mean F1 = 2 correct / (true + predicted) of the classes that are present or predicted.
 pub fn macro_f1(confusion: &Array2<usize>) -> f64 {
     let scores: Vec<f64> = (0..confusion.nrows())
         .filter_map(|k| {
@@ -78,7 +78,7 @@ pub fn macro_f1(confusion: &Array2<usize>) -> f64 {
     scores.iter().sum::<f64>() / scores.len().max(1) as f64
 }
 
-/// Share of rows predicted right.
+/// Share of rows predicted correctly.
 pub fn accuracy(predicted: &[usize], y: &[usize]) -> f64 {
     assert_eq!(predicted.len(), y.len(), "one prediction per label");
     predicted.iter().zip(y).filter(|(p, y)| p == y).count() as f64 / y.len() as f64
@@ -94,7 +94,7 @@ pub fn confusion(predicted: &[usize], y: &[usize], n_classes: usize) -> Array2<u
     counts
 }
 
-/// Mean over the classes present of the share found, from a confusion matrix.
+/// Mean recall of the classes that are present, from a confusion matrix.
 pub fn balanced_accuracy(confusion: &Array2<usize>) -> f64 {
     let present = confusion.rows().into_iter().enumerate().filter(|(_, row)| row.sum() > 0);
     let recalls: Vec<f64> = present.map(|(k, row)| row[k] as f64 / row.sum() as f64).collect();
@@ -127,7 +127,7 @@ pub struct Bin {
     pub n: usize,
     /// Mean probability of the predicted class; 0 in an empty bin.
     pub confidence: f64,
-    /// Share predicted right; 0 in an empty bin.
+    /// Share predicted correctly; 0 in an empty bin.
     pub accuracy: f64,
 }
 
@@ -152,8 +152,8 @@ pub fn arg_max(scores: ArrayView2<f64>) -> Vec<usize> {
     scores.rows().into_iter().map(row).collect()
 }
 
-/// The share of each column's variance that lies between classes (the correlation ratio), `[dim]`: 0 if the classes have
-/// one mean, 1 if each has one value. A constant column has 0.
+/// The correlation ratio of each column, the share of its variance that lies between classes, `[dim]`: 0 if the classes
+/// have the same mean, 1 if each class has one value. A constant column has 0.
 pub fn separation(x: ArrayView2<f64>, y: &[usize], n_classes: usize) -> Vec<f64> {
     assert_eq!(x.nrows(), y.len(), "one class per row");
     let of_column = |column: ArrayView1<f64>| {
@@ -171,16 +171,42 @@ pub fn separation(x: ArrayView2<f64>, y: &[usize], n_classes: usize) -> Vec<f64>
 pub fn log_softmax(logits: ArrayView2<f64>) -> Array2<f64> {
     let mut log_probs = logits.to_owned();
     Zip::from(log_probs.rows_mut()).for_each(|mut row| {
-        let largest = row.fold(f64::NEG_INFINITY, |largest, &l| largest.max(l));
-        let log_sum = row.fold(0., |sum, l| sum + (l - largest).exp()).ln();
-        row.mapv_inplace(|l| (l - largest) - log_sum); // in this order no digit of log_sum is lost
+        let (max, log_sum) = max_and_log_sum(row.iter().copied());
+        row.mapv_inplace(|l| (l - max) - log_sum); // in this order no digit of log_sum is lost
     });
     log_probs
+}
+
+/// log sum_k e^{v_k}, shifted by the largest value so that nothing overflows. Minus infinity for an empty row and for a
+/// row of minus infinities.
+///
+/// ```
+/// use semisup::{metrics::log_sum_exp, ndarray::array};
+///
+/// assert_eq!(log_sum_exp(array![1000., 1000.].view()), 1000. + 2_f64.ln());
+/// assert_eq!(log_sum_exp(array![f64::NEG_INFINITY, 3.].view()), 3.);
+/// assert_eq!(log_sum_exp(array![f64::NEG_INFINITY].view()), f64::NEG_INFINITY);
+/// ```
+pub fn log_sum_exp(row: ArrayView1<f64>) -> f64 {
+    log_sum_exp_of(row.iter().copied())
+}
+
+/// [`log_sum_exp`] of values that are not stored as a row.
+fn log_sum_exp_of(values: impl Iterator<Item = f64> + Clone) -> f64 {
+    let (max, log_sum) = max_and_log_sum(values);
+    if max == f64::NEG_INFINITY { max } else { max + log_sum }
+}
+
+/// The largest value, and log sum_k e^{v_k - max}.
+fn max_and_log_sum(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
+    let max = values.clone().fold(f64::NEG_INFINITY, f64::max);
+    (max, values.map(|value| (value - max).exp()).sum::<f64>().ln())
 }
 
 #[cfg(test)]
 mod tests {
     use ndarray::array;
+    use rand::Rng as _;
 
     use super::*;
 
@@ -226,9 +252,23 @@ mod tests {
     }
 
     #[test]
-    fn a_column_separates_classes_or_does_not() {
+    fn separation_is_the_correlation_ratio() {
         let x = array![[1., 1., 7.], [1., 2., 7.], [5., 1., 7.], [5., 2., 7.]];
         assert_eq!(separation(x.view(), &[0, 0, 2, 2], 3), [1., 0., 0.]);
+    }
+
+    /// The bits of the textbook idiom, sums in order; -inf - -inf would be NaN.
+    #[test]
+    fn log_sum_exp_is_the_shifted_sum() {
+        let mut rng = crate::rng(4);
+        for n in 1..20 {
+            let row = ndarray::Array1::from_shape_simple_fn(n, || rng.random_range(-40. ..40.));
+            let max = row.fold(f64::NEG_INFINITY, |max, &v| max.max(v));
+            let expected: f64 = max + row.iter().fold(0., |sum, v| sum + (v - max).exp()).ln();
+            assert_eq!(log_sum_exp(row.view()).to_bits(), expected.to_bits());
+        }
+        assert_eq!(log_sum_exp(array![].view()), f64::NEG_INFINITY);
+        assert!(log_sum_exp(array![f64::NAN, 0.].view()).is_nan());
     }
 
     #[test]

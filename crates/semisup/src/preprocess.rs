@@ -25,9 +25,9 @@ pub use monotone::{Monotone, normal_quantile};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Preprocess {
-    /// Monotone maps of columns before everything else; empty if no column has one.
-    #[serde(default)]
-    shapes: Vec<Option<Monotone>>, // [dim_in] or []
+    /// Monotone maps of columns, applied first; empty if no column has one.
+    #[serde(default, alias = "shapes")]
+    column_maps: Vec<Option<Monotone>>, // [dim_in] or []
     method: Method,
     shift: Vec<f64>, // [dim_in]
     scale: Vec<f64>, // [dim_in]
@@ -68,14 +68,14 @@ impl Preprocess {
         checked(Self::columnwise(Method::Standardise, mean, scale.collect(), constant))
     }
 
-    /// Each column to mean 0, and all by one factor so that their mean variance is 1.
+    /// Each column to mean 0, and all scaled by one factor so that their mean variance is 1.
     pub fn scale(x: ArrayView2<f64>) -> Result<Self> {
         let Moments { mean, variance, constant } = Moments::of(x)?;
         let scale = vec![to_unit_mean(&variance); mean.len()];
         checked(Self::columnwise(Method::Scale, mean, scale, constant))
     }
 
-    /// Pixel values 0 to 255, each to the middle of its cell: x' = (x + 1/2) / 256.
+    /// Pixel values 0 to 255, each to the middle of its bin of width 1 / 256: x' = (x + 1/2) / 256.
     pub fn pixels(dim: usize) -> Self {
         Self::columnwise(Method::Pixels, vec![-0.5; dim], vec![1. / 256.; dim], Vec::new())
     }
@@ -92,20 +92,20 @@ impl Preprocess {
         Self::columnwise(Method::Identity, mean, scale, constant).project(x, dims, whiten, method)
     }
 
-    /// As [`Preprocess::pca`], after bringing each column to variance 1.
+    /// The principal coordinates of [`Preprocess::pca`], after each column is scaled to variance 1.
     pub fn pca_standardised(x: ArrayView2<f64>, dims: usize, whiten: f64) -> Result<Self> {
         let method = |variance_kept| Method::PcaStandardised { whiten, variance_kept };
         Self::standardise(x)?.project(x, dims, whiten, method)
     }
 
-    /// The same map behind monotone maps of the columns, one for each column that has one. The affine part must have
-    /// been learnt from what they make of the rows, [`shape`].
+    /// Puts monotone maps of the columns before this map; `None` for a column without one. This map must have been learnt
+    /// from the mapped rows, [`to_normal_columns`].
     ///
     /// # Panics
     /// Unless there is one entry for each column.
-    pub fn behind(mut self, shapes: Vec<Option<Monotone>>) -> Self {
-        assert_eq!(shapes.len(), self.dim_in(), "one entry for each column");
-        self.shapes = if shapes.iter().all(Option::is_none) { Vec::new() } else { shapes };
+    pub fn with_column_maps(mut self, maps: Vec<Option<Monotone>>) -> Self {
+        assert_eq!(maps.len(), self.dim_in(), "one entry for each column");
+        self.column_maps = if maps.iter().all(Option::is_none) { Vec::new() } else { maps };
         self
     }
 
@@ -122,9 +122,9 @@ impl Preprocess {
         }
     }
 
-    /// Shaped, centred and scaled columns, before directions are taken, `[n, dim_in]`.
+    /// Columns mapped, centred and scaled, before the projection, `[n, dim_in]`.
     fn scaled(&self, x: ArrayView2<f64>) -> Array2<f64> {
-        (shape(x, &self.shapes) - view(&self.shift)) * view(&self.scale)
+        (to_normal_columns(x, &self.column_maps) - view(&self.shift)) * view(&self.scale)
     }
 
     /// x of each row of x', `[n, dim_out] -> [n, dim_in]`: exact unless this is a projection, then the
@@ -162,17 +162,17 @@ impl Preprocess {
         };
         add(&mut scaled);
         let mut x = scaled / view(&self.scale) + view(&self.shift);
-        for (mut column, shape) in x.columns_mut().into_iter().zip(&self.shapes) {
-            if let Some(shape) = shape {
-                column.mapv_inplace(|u| shape.invert(u));
+        for (mut column, map) in x.columns_mut().into_iter().zip(&self.column_maps) {
+            if let Some(map) = map {
+                column.mapv_inplace(|u| map.invert(u));
             }
         }
         x
     }
 
     /// log p(x) - log p(x') for each row: the log-determinant of the map, and for a projection the log-density of what
-    /// it drops, which is an isotropic Gaussian (probabilistic PCA). Constant columns count for nothing. `None` if
-    /// what is dropped has no variance: then x has no density, only x' has.
+    /// it drops, which is an isotropic Gaussian (probabilistic PCA). Constant columns are left out. `None` if what is
+    /// dropped has no variance: then x has no density, only x' has.
     pub fn log_density_gain(&self, x: ArrayView2<f64>) -> Option<Vec<f64>> {
         if self.is_projection() && !self.has_residual() {
             return None;
@@ -180,9 +180,9 @@ impl Preprocess {
         let varies = |j: &usize| !self.constant.contains(j);
         let mut constant: f64 = (0..self.dim_in()).filter(varies).map(|j| self.scale[j].ln()).sum();
         let mut gains = vec![0.; x.nrows()];
-        for (column, shape) in x.columns().into_iter().zip(&self.shapes) {
-            if let Some(shape) = shape {
-                gains.iter_mut().zip(column).for_each(|(gain, &x)| *gain += shape.apply(x).1);
+        for (column, map) in x.columns().into_iter().zip(&self.column_maps) {
+            if let Some(map) = map {
+                gains.iter_mut().zip(column).for_each(|(gain, &x)| *gain += map.apply(x).1);
             }
         }
         if let Some(projection) = &self.projection {
@@ -223,23 +223,23 @@ impl Preprocess {
         self.dim_out() < self.dim_in() && self.dim_out() + self.constant.len() != self.dim_in()
     }
 
-    /// The columns that had one value only.
+    /// The columns that are constant.
     pub fn constant_columns(&self) -> &[usize] {
         &self.constant
     }
 
-    /// One line for people.
+    /// A description in one line.
     pub fn describe(&self) -> String {
         let (dim_in, dim_out) = (self.dim_in(), self.dim_out());
         let constant = match self.constant.len() {
             0 => String::new(),
             n => format!(" ({n} constant)"),
         };
-        let shaped = match self.shapes.iter().flatten().count() {
+        let mapped = match self.column_maps.iter().flatten().count() {
             0 => String::new(),
             n => format!("{n} columns made normal; "),
         };
-        shaped
+        mapped
             + &match self.method {
                 Method::Identity => format!("{dim_in} columns as they are"),
                 Method::Standardise => format!("{dim_in} columns{constant}, each to mean 0 and variance 1"),
@@ -262,7 +262,7 @@ impl Preprocess {
     }
 
     fn columnwise(method: Method, shift: Vec<f64>, scale: Vec<f64>, constant: Vec<usize>) -> Self {
-        Self { shapes: Vec::new(), method, shift, scale, constant, projection: None }
+        Self { column_maps: Vec::new(), method, shift, scale, constant, projection: None }
     }
 
     /// Adds the principal directions of what this columnwise map makes of x.
@@ -306,18 +306,19 @@ impl Preprocess {
     }
 }
 
-/// What monotone maps make of columns; a column without one stays as it is. No maps at all: all stay.
-pub fn shape(x: ArrayView2<f64>, shapes: &[Option<Monotone>]) -> Array2<f64> {
+/// Applies to each column of x `[n, dim]` its monotone map, which makes it roughly normal. A column without a map is left as
+/// it is; so are all columns if `maps` is empty.
+pub fn to_normal_columns(x: ArrayView2<f64>, maps: &[Option<Monotone>]) -> Array2<f64> {
     let mut u = x.to_owned();
-    for (mut column, shape) in u.columns_mut().into_iter().zip(shapes) {
-        if let Some(shape) = shape {
-            column.mapv_inplace(|x| shape.apply(x).0);
+    for (mut column, map) in u.columns_mut().into_iter().zip(maps) {
+        if let Some(map) = map {
+            column.mapv_inplace(|x| map.apply(x).0);
         }
     }
     u
 }
 
-/// Mean and variance (divided by n) of each column, and which columns have one value only.
+/// Mean and variance (divided by n) of each column, and which columns are constant.
 struct Moments {
     mean: Vec<f64>,
     variance: Vec<f64>,

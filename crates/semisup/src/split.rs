@@ -1,5 +1,4 @@
-//! Which rows to label, to test on, to hold out: always stratified by class, always from the caller's
-//! generator.
+//! Which rows to label, to test on, to hold out: stratified by class, and drawn from the caller's generator.
 //!
 //! All functions return row indices in ascending order, so that a split does not also shuffle.
 
@@ -44,9 +43,24 @@ pub fn folds(y: &[usize], k: usize, rng: &mut Rng) -> Vec<Vec<usize>> {
     if k < 2 {
         return Vec::new();
     }
-    // Dealing the classes out one after the other, without starting anew at fold 0, keeps all folds within
-    // one row of each other.
+    // Classes are dealt out one after the other, without starting again at fold 0, so that the sizes of folds differ by
+    // at most one row.
     (0..k).map(|fold| sorted(held_out.iter().copied().skip(fold).step_by(k))).collect()
+}
+
+/// At most `count` of `n` rows, evenly spaced from the first on: row floor(i n / count) for i = 0, 1, .. All rows if there
+/// are no more than `count`, none if `count` is 0.
+///
+/// ```
+/// use semisup::split::evenly_spaced;
+///
+/// assert_eq!(evenly_spaced(10, 4), [0, 2, 5, 7]);
+/// assert_eq!(evenly_spaced(3, 4), [0, 1, 2]);
+/// assert!(evenly_spaced(10, 0).is_empty());
+/// ```
+pub fn evenly_spaced(n: usize, count: usize) -> Vec<usize> {
+    let count = count.min(n);
+    (0..count).map(|i| i * n / count).collect()
 }
 
 /// The rows of each class, shuffled.

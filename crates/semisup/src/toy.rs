@@ -60,7 +60,8 @@ impl Toy {
         self.labelled(&self.draw(n, rng))
     }
 
-    /// 1000 points, few of them labelled, and 2000 fresh ones, as the paper poses it; the seed decides the points and which of them are labelled.
+    /// The paper's problem: 1000 points, few of them labelled, and 2000 test points. The seed decides the points and which of
+    /// them are labelled.
     pub fn problem(self, seed: u64) -> Problem {
         let mut rng = rng(seed);
         let points = self.draw(N_TRAIN, &mut rng);
@@ -160,7 +161,6 @@ fn add(x: [f64; 2], sigma: f64, noise: [f64; 2]) -> [f64; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{knn, metrics};
 
     #[test]
     fn problems_have_the_labels_of_the_paper() {
@@ -186,24 +186,6 @@ mod tests {
                 labels[turn.round() as usize % 8] += 1;
             }
             assert!(labels.iter().all(|&n| n >= 2), "{labels:?}");
-        }
-    }
-
-    /// With all labels the classes hardly overlap: 15 nearest neighbours among 20000 points approach the
-    /// Bayes rule, and at most 0.2% of the fresh points (pinwheel, whose arms meet at the centre: 0.5%) fool
-    /// them.
-    #[test]
-    fn classes_hardly_overlap() {
-        for toy in Toy::ALL {
-            let full = toy.sample(20_000, &mut rng(1));
-            let test = toy.problem(2).test;
-            let (index, _) = knn(full.x(), test.x(), 15);
-            let votes = Array2::from_shape_fn((test.n(), toy.n_classes()), |(row, k)| {
-                index.row(row).iter().filter(|&&i| full.y()[i] == k).count() as f64
-            });
-            let accuracy = metrics::accuracy(&metrics::arg_max(votes.view()), test.y());
-            let least = if toy == Toy::Pinwheel { 0.995 } else { 0.998 };
-            assert!(accuracy >= least, "{toy}: {accuracy}");
         }
     }
 

@@ -171,6 +171,18 @@ fn stored_maps_come_back_bit_for_bit() {
     }
 }
 
+/// Model files of format 3 call the maps of columns `shapes`.
+#[test]
+fn the_old_name_of_column_maps_is_read() {
+    let column: Vec<f64> = (0..50).map(|i| f64::from(i * i)).collect();
+    let maps = vec![semisup::Monotone::to_normal(column)];
+    let map = Preprocess::identity(1).with_column_maps(maps);
+    let text = serde_json::to_string(&map).unwrap();
+    let old = text.replace("\"column_maps\"", "\"shapes\"");
+    assert_ne!(old, text);
+    assert_eq!(serde_json::from_str::<Preprocess>(&old).unwrap(), map);
+}
+
 /// Each edit of a valid file must be found by `validate`, without a panic.
 #[test]
 fn damaged_maps_are_refused() {

@@ -1,6 +1,6 @@
-//! How messages name columns: cut lists, the likely slip of the hand, the wrong separator.
+//! How messages name columns: shortened lists, likely typing errors, the wrong separator.
 
-/// What the header holds; a single column with semicolons or tabs in it means another separator.
+/// A sentence about the columns there are; a single column with semicolons or tabs in it means another separator.
 pub fn present(columns: &[String]) -> String {
     if let [only] = columns
         && only.contains([';', '\t'])
@@ -10,7 +10,7 @@ pub fn present(columns: &[String]) -> String {
     format!("The columns are {}", list(columns))
 }
 
-/// The text with characters that no terminal shows spelt out, so that two names that differ look different.
+/// The text with invisible characters escaped, so that names that differ look different.
 pub fn visible(text: &str) -> String {
     let hidden = |c: char| {
         c.is_control()
@@ -35,31 +35,17 @@ pub fn list(names: &[String]) -> String {
     text
 }
 
-/// The name nearest to `wanted` by edit distance, if it is near enough to be a slip of the hand.
+/// The name nearest to `wanted`, if it is near enough to be a typing error: up to a third of the letters inserted, deleted,
+/// replaced or swapped with their neighbour, in any mix of capitals.
 pub fn closest<'a>(wanted: &str, names: &'a [String]) -> Option<&'a String> {
     let wanted = wanted.to_lowercase();
     let tolerated = (wanted.chars().count() / 3).max(1);
     names
         .iter()
-        .map(|name| (edit_distance(&wanted, &name.to_lowercase()), name))
+        .map(|name| (strsim::osa_distance(&wanted, &name.to_lowercase()), name))
         .filter(|(distance, _)| *distance <= tolerated)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
-}
-
-/// Insertions, deletions and replacements that turn `a` into `b`.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut previous: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut current = vec![i + 1];
-        for (j, to) in b.iter().enumerate() {
-            let replaced = previous[j] + usize::from(from != *to);
-            current.push(replaced.min(previous[j + 1] + 1).min(current[j] + 1));
-        }
-        previous = current;
-    }
-    previous[b.len()]
 }
 
 #[cfg(test)]
@@ -67,13 +53,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_of_the_hand_is_recognised_and_a_stranger_is_not() {
+    fn a_typing_error_is_recognised_and_another_name_is_not() {
         let names = ["label", "width", "Species"].map(String::from);
-        assert_eq!(closest("lable", &names), None, "a swap costs two, more than a third of five letters");
+        assert_eq!(closest("lable", &names).unwrap(), "label", "a swap is one error");
+        assert_eq!(closest("balel", &names), None, "two replacements are more than a third of five letters");
         assert_eq!(closest("labl", &names).unwrap(), "label");
         assert_eq!(closest("species", &names).unwrap(), "Species");
         assert_eq!(closest("target", &names), None);
-        assert_eq!(edit_distance("kitten", "sitting"), 3);
     }
 
     #[test]
@@ -84,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_seen_is_spelt_out() {
+    fn invisible_characters_are_escaped() {
         assert_eq!(visible("é 漢 y"), "é 漢 y");
         assert_eq!(visible("y\u{200b}\t"), "y\\u{200b}\\u{9}");
         assert_eq!(list(&["\u{feff}y".into()]), "'\\u{feff}y'");

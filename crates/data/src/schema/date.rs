@@ -3,13 +3,14 @@
 //! Read are `2024-01-31`, `2024/01/31`, `31.01.2024`, `31/01/2024`, `01/31/2024` and `20240131`, each alone or with a
 //! time of day: `T` or a space, `23:59`, `23:59:58` or `23:59:58.25`, then nothing, `Z`, `+01:00` or `+0100`. A
 //! format is learnt from a whole column: one field beyond 12 settles which is the day. Fractions of a second are kept
-//! to six digits, which is what 64 bits hold next to some ten thousand days.
+//! to six digits, which is what 64 bits hold next to some ten thousand days. The calendar is that of `chrono`; reading a
+//! format off the texts and writing back what stood there, digit for digit, is done here.
 
+use chrono::{Datelike, NaiveDate};
 use serde::{Deserialize, Serialize};
 
 use super::date::stamp::{Clock, Stamp, Zone};
 
-mod civil;
 mod stamp;
 
 /// How the dates of a column are written.
@@ -70,10 +71,13 @@ impl DateFormat {
     pub fn write(&self, days: f64) -> String {
         let per_day = self.clock.map_or(1, |clock| clock.ticks_per_day());
         let local = days + self.clock.map_or(0., |clock| f64::from(clock.zone.minutes()) / 1440.);
-        let local = local.clamp(civil::FIRST_DAY as f64, civil::LAST_DAY as f64);
+        let [first, last] = [(1, 1, 1), (9999, 12, 31)].map(|(y, m, d)| epoch_day(y, m, d).expect("a date"));
+        let local = local.clamp(f64::from(first), f64::from(last));
         let ticks = (local * per_day as f64).round() as i64;
-        let [year, month, day] = civil::date(ticks.div_euclid(per_day));
-        let two = |value: i64| if self.padded { format!("{value:02}") } else { value.to_string() };
+        let days = ticks.div_euclid(per_day) as i32; // between the two, by the clamp
+        let date = NaiveDate::from_epoch_days(days).expect("a year between 1 and 9999");
+        let (year, month, day) = (date.year(), date.month(), date.day());
+        let two = |value: u32| if self.padded { format!("{value:02}") } else { value.to_string() };
         let (year, month, day) = (format!("{year:04}"), two(month), two(day));
         let fields = match self.order {
             Order::YearMonthDay => [year, month, day],
@@ -89,7 +93,7 @@ impl DateFormat {
 
     /// A date as an example of the format.
     pub fn example(&self) -> String {
-        self.write(civil::days(2024, 1, 31).expect("a date") as f64)
+        self.write(f64::from(epoch_day(2024, 1, 31).expect("a date")))
     }
 
     /// Whether [`DateFormat::write`] is defined for it.
@@ -102,7 +106,7 @@ impl DateFormat {
     }
 
     fn days(&self, stamp: &Stamp) -> Option<f64> {
-        let [a, b, c] = stamp.fields.map(i64::from);
+        let [a, b, c] = stamp.fields;
         let [year, month, day] = match self.order {
             Order::YearMonthDay => [a, b, c],
             Order::DayMonthYear => [c, b, a],
@@ -110,8 +114,14 @@ impl DateFormat {
         };
         let minutes = stamp.clock.map_or(Zone::Unknown, |clock| clock.zone).minutes();
         let seconds = stamp.seconds - 60. * f64::from(minutes);
-        Some(civil::days(year, month, day)? as f64 + seconds / 86_400.)
+        Some(f64::from(epoch_day(year, month, day)?) + seconds / 86_400.)
     }
+}
+
+/// Days since 1970-01-01 of a day of the Gregorian calendar, if it exists and its year is 1 to 9999.
+fn epoch_day(year: u32, month: u32, day: u32) -> Option<i32> {
+    let year = i32::try_from(year).ok().filter(|year| (1..=9999).contains(year))?;
+    Some(NaiveDate::from_ymd_opt(year, month, day)?.to_epoch_days())
 }
 
 #[cfg(test)]
@@ -204,6 +214,19 @@ mod tests {
         }
         assert!(DateFormat::of(["2024-01-01", "01/02/2024"]).is_none());
         assert!(DateFormat::of([]).is_none());
+    }
+
+    #[test]
+    fn every_day_of_ten_thousand_years_comes_back() {
+        let iso = format(&["2024-01-31"]);
+        let (first, last) = (epoch_day(1, 1, 1).unwrap(), epoch_day(9999, 12, 31).unwrap());
+        assert_eq!((first, last, epoch_day(2000, 3, 1)), (-719_162, 2_932_896, Some(11_017)));
+        let mut before = String::new();
+        for day in (first..=last).map(f64::from) {
+            let text = iso.write(day);
+            assert!(text > before && iso.read(&text) == Some(day), "{text}");
+            before = text;
+        }
     }
 
     #[test]

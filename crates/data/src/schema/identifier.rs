@@ -1,8 +1,8 @@
-//! Columns that count or name the rows: 1, 2, 3, ..; UUIDs; `customer-0001`, ..; anything all different called an id.
+//! Columns that number or name the rows: 1, 2, 3, ..; UUIDs; `customer-0001`, ..; distinct values in a column called id.
 
 use super::levels::Tally;
 
-/// Fewer rows than this prove nothing: small whole numbers are in order by chance.
+/// The smallest number of rows on which an identifier is detected: a few whole numbers may be in order by chance.
 const ENOUGH: usize = 10;
 
 /// Why these whole numbers, in the order of the rows and none missing, are an identifier.

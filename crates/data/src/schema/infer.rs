@@ -1,13 +1,13 @@
-//! From cells to a kind: the rules in order, the first that holds decides.
+//! Inference of a column's kind from its cells: rules in order, of which the first that holds decides.
 //!
 //! ```text
-//! set aside or text on request -> empty -> constant -> declared kind
-//!   numbers: one value and gaps -> categorical; identifier; else numeric
-//!   texts:   boolean; date; identifier; running text; else categorical
+//! declared ignored or text -> empty -> constant -> declared kind
+//!   numbers: one value and missing cells -> categorical; identifier; else numeric
+//!   texts:   boolean; date; identifier; free text; else categorical
 //! ```
 
 use super::levels::Tally;
-use super::{ColumnSchema, Concern, DateFormat, Kind, KindName, NumberFacts, Strays, Warning};
+use super::{ColumnKind, ColumnSchema, Concern, DateFormat, DeclaredKind, NumberFacts, Strays, Warning};
 use super::{identifier, leak::Target};
 use crate::error::wording::count;
 use crate::{Cells, Column, Frame, Result, read_number};
@@ -16,25 +16,25 @@ mod seen;
 
 use seen::Seen;
 
-/// A column of texts is a spoilt column of numbers or dates if at least this share of its cells is one.
+/// A column of texts looks like one of numbers or dates with stray texts if at least this share of its cells is one.
 const MOSTLY: f64 = 0.8;
-/// Shares of missing cells above this are worth a warning.
+/// Shares of missing cells above this give a warning.
 const MOSTLY_MISSING: f64 = 0.95;
 
-/// What a column is, why, and what to say about it.
+/// The kind of a column, the reason and the warnings.
 struct Verdict {
-    kind: Kind,
+    kind: ColumnKind,
     reason: String,
     warnings: Vec<Warning>,
-    /// Cells that are there but count as missing.
+    /// Number of cells that are present but count as missing.
     unreadable: usize,
 }
 
-/// Decides what a column is.
+/// Infers the kind of a column.
 pub(super) fn column(
     frame: &Frame,
     column: &Column,
-    asked: Option<KindName>,
+    asked: Option<DeclaredKind>,
     target: Option<&Target>,
 ) -> Result<ColumnSchema> {
     let cells = &column.cells;
@@ -48,7 +48,8 @@ pub(super) fn column(
     let missing = (seen.n - present) as f64 / seen.n as f64;
     if kind.is_encoded() {
         if missing > MOSTLY_MISSING {
-            let message = format!("only {present} of {} cells are there: it can say little", seen.n);
+            let message =
+                format!("only {present} of {} cells are present: it carries little information", seen.n);
             warnings.push(Warning::new(Concern::Missing, message));
         }
         if let Some(why) = target.and_then(|target| target.leak(cells)) {
@@ -59,26 +60,28 @@ pub(super) fn column(
     Ok(ColumnSchema { name: column.name.clone(), kind, missing, reason, warnings })
 }
 
-fn decide(seen: &Seen, asked: Option<KindName>) -> Result<Verdict> {
+fn decide(seen: &Seen, asked: Option<DeclaredKind>) -> Result<Verdict> {
     match asked {
-        Some(KindName::Ignore) => return Ok(Verdict::new(Kind::Ignored, "set aside on request")),
-        Some(KindName::Text) => return Ok(Verdict::new(Kind::Text, "declared to be text")),
+        Some(DeclaredKind::Ignore) => return Ok(Verdict::new(ColumnKind::Ignored, "excluded on request")),
+        Some(DeclaredKind::Text) => return Ok(Verdict::new(ColumnKind::Text, "declared to be text")),
         _ => {}
     }
     if seen.present == 0 {
-        let verdict = Verdict::new(Kind::Empty, "every cell is missing");
+        let verdict = Verdict::new(ColumnKind::Empty, "every cell is missing");
         return Ok(verdict.warn(Concern::Missing, "every cell is missing: the column is not used"));
     }
     let only = seen.only_value();
     if let Some(value) = &only
         && seen.present == seen.n
     {
-        return Ok(Verdict::new(Kind::Constant { value: value.clone() }, "the same in every row"));
+        return Ok(Verdict::new(ColumnKind::Constant { value: value.clone() }, "the same in every row"));
     }
     match (asked, seen.cells) {
-        (Some(KindName::Numeric), _) => declared_numeric(seen),
-        (Some(KindName::Date), _) => declared_date(seen),
-        (Some(KindName::Categorical), _) => Ok(categorical(&Tally::of(seen.cells), "declared categorical")),
+        (Some(DeclaredKind::Numeric), _) => declared_numeric(seen),
+        (Some(DeclaredKind::Date), _) => declared_date(seen),
+        (Some(DeclaredKind::Categorical), _) => {
+            Ok(categorical(&Tally::of(seen.cells), "declared categorical"))
+        }
         (_, Cells::Numbers(_)) if only.is_some() => {
             Ok(categorical(&Tally::of(seen.cells), "one value, or missing"))
         }
@@ -95,7 +98,8 @@ fn numbers(seen: &Seen, values: &[f64]) -> Result<Verdict> {
     }
     let facts = seen.facts(values.to_vec())?;
     let code = facts.integer && facts.distinct < seen.n / 2 && identifier::is_name(seen.name);
-    let verdict = Verdict::new(Kind::Numeric { facts, strays: Strays::Refused }, "every cell is a number");
+    let verdict =
+        Verdict::new(ColumnKind::Numeric { facts, strays: Strays::Refused }, "every cell is a number");
     if !code {
         return Ok(verdict);
     }
@@ -117,8 +121,11 @@ fn texts(seen: &Seen) -> Result<Verdict> {
     if let Some(why) = identifier::of_texts(seen.name, &tally) {
         return Ok(Verdict::identifier(why));
     }
-    let verdict = if tally.is_running_text() {
-        Verdict::new(Kind::Text, format!("{} different texts in {} cells", tally.distinct(), seen.present))
+    let verdict = if tally.is_free_text() {
+        Verdict::new(
+            ColumnKind::Text,
+            format!("{} different texts in {} cells", tally.distinct(), seen.present),
+        )
     } else {
         categorical(&tally, &count(tally.distinct(), "different text"))
     };
@@ -143,7 +150,7 @@ fn texts(seen: &Seen) -> Result<Verdict> {
 fn categorical(tally: &Tally, reason: &str) -> Verdict {
     let kind = tally.categorical();
     let kept = match &kind {
-        Kind::Categorical { levels, other: Some(_) } => levels.len(),
+        ColumnKind::Categorical { levels, other: Some(_) } => levels.len(),
         _ => return Verdict::new(kind, reason),
     };
     let message = format!(
@@ -162,7 +169,7 @@ fn declared_numeric(seen: &Seen) -> Result<Verdict> {
         );
     }
     let (strays, warning) = stray.as_missing();
-    let kind = Kind::Numeric { facts: seen.facts(numbers)?, strays };
+    let kind = ColumnKind::Numeric { facts: seen.facts(numbers)?, strays };
     let mut verdict = Verdict::new(kind, "declared numeric");
     verdict.warnings.extend(warning);
     verdict.unreadable = stray.rows;
@@ -187,13 +194,13 @@ fn declared_date(seen: &Seen) -> Result<Verdict> {
     Ok(verdict)
 }
 
-/// Days or times, if all cells that count are written in one format.
+/// A date, if all cells that count are written in one format.
 fn dates(seen: &Seen, counts: impl Fn(&str) -> bool, strays: Strays) -> Result<Option<Verdict>> {
     let texts: Vec<_> = seen.texts().filter(|text| counts(text)).collect();
     let Some(found) = DateFormat::of(texts.iter().map(AsRef::as_ref)) else { return Ok(None) };
     let days = texts.iter().map(|text| found.format.read(text).expect("read before")).collect();
     let example = found.format.example();
-    let kind = Kind::Date { format: found.format, facts: NumberFacts::of(days), strays };
+    let kind = ColumnKind::Date { format: found.format, facts: NumberFacts::of(days), strays };
     let verdict = Verdict::new(kind, format!("every cell is a date like {example}"));
     if !found.ambiguous {
         return Ok(Some(verdict));
@@ -206,12 +213,12 @@ fn dates(seen: &Seen, counts: impl Fn(&str) -> bool, strays: Strays) -> Result<O
 }
 
 impl Verdict {
-    fn new(kind: Kind, reason: impl Into<String>) -> Self {
+    fn new(kind: ColumnKind, reason: impl Into<String>) -> Self {
         Self { kind, reason: reason.into(), warnings: Vec::new(), unreadable: 0 }
     }
 
     fn identifier(why: &str) -> Self {
-        Self::new(Kind::Identifier, why).warn(
+        Self::new(ColumnKind::Identifier, why).warn(
             Concern::Identifier,
             format!("it looks like an identifier ({why}) and is not used: declare what it is to use it"),
         )

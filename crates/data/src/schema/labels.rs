@@ -1,26 +1,31 @@
-//! The label column: which class each row has, if anyone said so.
+//! The label column: the class of each row, where it is labelled.
 //!
 //! ```text
 //! labels:    cells [n] -> y [n] of Option<class index>, class names sorted (by value if all are numbers)
 //! labels_of: cells [n], class names of a model -> y [n]; a label the model does not know is an error
 //! ```
 //!
-//! A missing or empty cell means unlabelled. `3.0` is the label `3`: pandas writes integers so as soon as one is
-//! missing.
+//! A missing or empty cell means unlabelled. Labels that are the same number are one class: `3.0` and `3`, since pandas
+//! writes integers with a point as soon as one is missing. A class is named as its cells are written, `007` or `3.0`; if
+//! they are written in several ways, its name is the number in its shortest form, `3`. Whatever the spelling of a model's
+//! classes, cells match them by value.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+
+use semisup::Error as Problem;
 
 use super::{Concern, Warning, levels::sorted};
 use crate::{Cells, Error, Frame, Result, number_text, read_number};
 
-/// The classes of a frame and which row has which.
+/// The classes of a frame, and the class of each row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Labels {
     /// The class of each row, where it is known, `[n]`.
     pub y: Vec<Option<usize>>,
     /// The names of the classes, at least two, each of at least one row.
     pub classes: Vec<String>,
-    /// Classes with one labelled row only.
+    /// Warnings about classes with a single labelled row.
     pub warnings: Vec<Warning>,
 }
 
@@ -28,16 +33,68 @@ pub struct Labels {
 pub fn labels(frame: &Frame, label: &str, unlabelled_values: &[String]) -> Result<Labels> {
     let (y, classes) = read(column(frame, label)?, unlabelled_values);
     match classes.as_slice() {
-        [] => return Err(Error::NoLabels { name: frame.name().into() }),
-        [class] => return Err(Error::OneClass { name: frame.name().into(), class: class.clone() }),
+        [] => return Err(Problem::NoLabels { name: frame.name().into() }.into()),
+        [class] => return Err(Problem::OneClass { name: frame.name().into(), class: class.clone() }.into()),
         _ => {}
     }
+    let warnings = rare_classes(&y, &classes);
+    Ok(Labels { y, classes, warnings })
+}
+
+/// Reads the label column with the classes of a model. Labels are matched by value: `2.0` is the class `2`, and `2` the
+/// class `2.0`.
+pub fn labels_of(frame: &Frame, label: &str, classes: &[String]) -> Result<Vec<Option<usize>>> {
+    let cells = column(frame, label)?;
+    let keys: Vec<String> = classes.iter().map(|class| key(class)).collect();
+    let index = index(&keys);
+    (0..frame.n())
+        .map(|row| match label_text(cells, row) {
+            None => Ok(None),
+            Some(text) => match index.get(key(&text).as_str()) {
+                Some(&k) => Ok(Some(k)),
+                None => Err(Error::UnknownLabel {
+                    name: frame.name().into(),
+                    line: frame.line(row),
+                    column: label.into(),
+                    cell: text.into_owned(),
+                    classes: classes.to_vec(),
+                }),
+            },
+        })
+        .collect()
+}
+
+/// The class of each row and the names of the classes, of which there may be none.
+pub(super) fn read(cells: &Cells, unlabelled_values: &[String]) -> (Vec<Option<usize>>, Vec<String>) {
+    let unlabelled: Vec<String> = unlabelled_values.iter().map(|value| key(value)).collect();
+    let mut spellings: HashMap<String, Option<Cow<str>>> = HashMap::new(); // None if there are several
+    let mut keys: Vec<Option<String>> = Vec::with_capacity(cells.len());
+    for row in 0..cells.len() {
+        let label = label_text(cells, row).map(|text| (key(&text), text));
+        let label = label.filter(|(key, _)| !unlabelled.contains(key));
+        keys.push(label.map(|(key, text)| {
+            let spelling = spellings.entry(key.clone()).or_insert_with(|| Some(text.clone()));
+            if spelling.as_ref().is_some_and(|known| *known != text) {
+                *spelling = None;
+            }
+            key
+        }));
+    }
+    let classes = sorted(spellings.keys().cloned().collect());
+    let index = index(&classes);
+    let y = keys.iter().map(|key| key.as_ref().map(|key| index[key.as_str()])).collect();
+    let name = |key: &String| spellings[key].as_ref().map_or_else(|| key.clone(), |text| text.to_string());
+    (y, classes.iter().map(name).collect())
+}
+
+/// Warnings about classes with a single labelled row, one for all if they are many.
+fn rare_classes(y: &[Option<usize>], classes: &[String]) -> Vec<Warning> {
     let mut counts = vec![0; classes.len()];
     y.iter().flatten().for_each(|&k| counts[k] += 1);
-    let rare = classes.iter().zip(counts).filter(|(_, count)| *count == 1).map(|(class, _)| class.as_str());
+    let rare: Vec<&String> =
+        classes.iter().zip(counts).filter(|(_, count)| *count == 1).map(|(class, _)| class).collect();
     let warning = |message: String| Warning::new(Concern::RareClass, message);
-    let rare: Vec<&str> = rare.collect();
-    let warnings = match rare.as_slice() {
+    match rare.as_slice() {
         [first, second, third, _, ..] => vec![warning(format!(
             "{} classes have one labelled row only, such as '{first}', '{second}' and '{third}': label a few more if \
              you can",
@@ -49,44 +106,7 @@ pub fn labels(frame: &Frame, label: &str, unlabelled_values: &[String]) -> Resul
                 warning(format!("class '{class}' has one labelled row only: label a few more if you can"))
             })
             .collect(),
-    };
-    Ok(Labels { y, classes, warnings })
-}
-
-/// Reads the label column as a model of these `classes` sees it.
-pub fn labels_of(frame: &Frame, label: &str, classes: &[String]) -> Result<Vec<Option<usize>>> {
-    let cells = column(frame, label)?;
-    let canonical: Vec<String> = classes.iter().map(|class| canonical(class)).collect();
-    let index = index(&canonical);
-    (0..frame.n())
-        .map(|row| match label_text(cells, row) {
-            None => Ok(None),
-            Some(text) => match index.get(text.as_str()) {
-                Some(&k) => Ok(Some(k)),
-                None => Err(Error::UnknownLabel {
-                    name: frame.name().into(),
-                    line: frame.line(row),
-                    column: label.into(),
-                    cell: text,
-                    classes: classes.to_vec(),
-                }),
-            },
-        })
-        .collect()
-}
-
-/// The class of each row and the names of the classes, of which there may be none.
-pub(super) fn read(cells: &Cells, unlabelled_values: &[String]) -> (Vec<Option<usize>>, Vec<String>) {
-    let unlabelled: Vec<String> = unlabelled_values.iter().map(|value| canonical(value)).collect();
-    let label = |row| label_text(cells, row).filter(|text| !unlabelled.contains(text));
-    let texts: Vec<Option<String>> = (0..cells.len()).map(label).collect();
-    let mut classes: Vec<String> = texts.iter().flatten().cloned().collect();
-    classes.sort_unstable();
-    classes.dedup();
-    let classes = sorted(classes);
-    let index = index(&classes);
-    let y = texts.iter().map(|text| text.as_ref().map(|text| index[text.as_str()])).collect();
-    (y, classes)
+    }
 }
 
 fn column<'a>(frame: &'a Frame, label: &str) -> Result<&'a Cells> {
@@ -94,15 +114,20 @@ fn column<'a>(frame: &'a Frame, label: &str) -> Result<&'a Cells> {
     frame.column(label).ok_or_else(missing)
 }
 
-fn label_text(cells: &Cells, row: usize) -> Option<String> {
-    cells.text(row).map(|text| canonical(&text)).filter(|text| !text.is_empty())
+/// The label of a row as it is written, without spaces around it.
+fn label_text(cells: &Cells, row: usize) -> Option<Cow<'_, str>> {
+    let text = match cells.text(row)? {
+        Cow::Borrowed(text) => Cow::Borrowed(text.trim()),
+        Cow::Owned(text) => Cow::Owned(text.trim().to_string()),
+    };
+    Some(text).filter(|text| !text.is_empty())
 }
 
-/// A label as the frame would write it.
-fn canonical(text: &str) -> String {
-    match read_number(text) {
+/// What labels are compared by: a number in its shortest form, any other text as it is.
+pub(super) fn key(label: &str) -> String {
+    match read_number(label) {
         Some(value) => number_text(value + 0.), // -0 is 0
-        None => text.trim().into(),
+        None => label.trim().into(),
     }
 }
 
@@ -142,10 +167,46 @@ mod tests {
         assert!(read.warnings[0].message.contains("'2'"), "{:?}", read.warnings);
     }
 
+    /// A column that the reader kept verbatim.
+    fn verbatim(labels: &[&str]) -> Frame {
+        let cells = Cells::Texts(labels.iter().map(|label| Some(*label).filter(|l| !l.is_empty())).collect());
+        let column = Column { name: "y".into(), cells };
+        Frame::new("t.csv", vec![column], (2..2 + labels.len() as u64).collect()).unwrap()
+    }
+
+    #[test]
+    fn classes_are_named_as_they_are_written() {
+        let named = |labels_: &[&str]| labels(&verbatim(labels_), "y", &[]).unwrap();
+        let padded = named(&["007", "10", "", " 007 ", "10"]);
+        assert_eq!((padded.classes, padded.y[3]), (strings(&["007", "10"]), Some(0)));
+        assert_eq!(named(&["1.0", "0.0", "", "1.0"]).classes, ["0.0", "1.0"]);
+        assert_eq!(named(&["1.0", "0.0", "1"]).classes, ["0.0", "1"], "two spellings, one class");
+        assert_eq!(named(&["1e2", "-0.0", "0"]).classes, ["0", "1e2"]);
+        let mixed = named(&["1.0", "1 a", "1.0"]);
+        assert_eq!((mixed.classes, mixed.y[1]), (strings(&["1.0", "1 a"]), Some(1)), "in the order of keys");
+        assert_eq!(labels(&verbatim(&["1.0", "-1.0", "2"]), "y", &strings(&["-1"])).unwrap().y[1], None);
+    }
+
+    #[test]
+    fn cells_match_the_classes_of_a_model_by_value() {
+        for classes in [strings(&["1", "2"]), strings(&["1.0", "2.0"]), strings(&["01", "2"])] {
+            let y = labels_of(&verbatim(&["2.0", "", "1", "2"]), "y", &classes).unwrap();
+            assert_eq!(y, [Some(1), None, Some(0), Some(1)], "{classes:?}");
+        }
+        let error = labels_of(&verbatim(&["3.0"]), "y", &strings(&["1", "2"])).unwrap_err().to_string();
+        assert!(error.contains("'3.0'"), "as written: {error}");
+    }
+
     #[test]
     fn too_few_classes_and_a_wrong_name_are_errors() {
-        assert!(matches!(labels(&frame(&[None, None]), "y", &[]), Err(Error::NoLabels { .. })));
-        assert!(matches!(labels(&frame(&[None, Some("a")]), "y", &[]), Err(Error::OneClass { .. })));
+        assert!(matches!(
+            labels(&frame(&[None, None]), "y", &[]),
+            Err(Error::Problem(Problem::NoLabels { .. }))
+        ));
+        assert!(matches!(
+            labels(&frame(&[None, Some("a")]), "y", &[]),
+            Err(Error::Problem(Problem::OneClass { .. }))
+        ));
         let error = labels(&frame(&[Some("a")]), "Y", &[]).unwrap_err().to_string();
         assert!(error.contains("Did you mean 'y'?"), "{error}");
     }

@@ -1,24 +1,24 @@
-//! Columns that give the label away: they equal it, they determine it, or they are filled in only where it is.
+//! Columns that leak the label: they equal it, they determine it, or they are present only where it is.
 //!
-//! Found on labelled rows only, and only with enough of them: with few labels a good feature is pure by chance.
+//! Detected on labelled rows, and only with enough of them: with few labels a good feature is pure by chance.
 
 use std::collections::HashMap;
 
 use super::labels;
 use crate::{Cells, Error, Frame, Result, read_number};
 
-/// The labels of the frame, as far as there are any.
+/// The labels of a frame.
 pub(super) struct Target {
     y: Vec<Option<usize>>, // [n]
     classes: Vec<String>,
     n_labelled: usize,
 }
 
-/// Labelled rows below which nothing is suspicious.
+/// The smallest number of labelled rows on which a leak is detected.
 const ENOUGH: usize = 5;
 /// Labelled rows that each of at least three pure levels needs, and each of two.
 const SUPPORT: (usize, usize) = (5, 20);
-/// More levels than this are not levels.
+/// A column with more distinct values than this does not determine the label.
 const MOST_LEVELS: usize = 50;
 
 impl Target {
@@ -32,7 +32,7 @@ impl Target {
         Ok(Self { y, classes, n_labelled })
     }
 
-    /// Why the column looks like it gives the label away.
+    /// Why the column seems to leak the label.
     pub fn leak(&self, cells: &Cells) -> Option<String> {
         if self.n_labelled < ENOUGH || self.classes.len() < 2 {
             return None;
@@ -42,9 +42,10 @@ impl Target {
 
     fn equal(&self, cells: &Cells) -> Option<String> {
         let numbers: Vec<Option<f64>> = self.classes.iter().map(|class| read_number(class)).collect();
+        let keys: Vec<String> = self.classes.iter().map(|class| labels::key(class)).collect();
         let same = |row: usize, k: usize| match cells {
             Cells::Numbers(values) => numbers[k] == Some(values[row]),
-            Cells::Texts(texts) => texts.get(row) == Some(self.classes[k].as_str()),
+            Cells::Texts(texts) => texts.get(row).is_some_and(|text| labels::key(text) == keys[k]),
         };
         self.labelled()
             .all(|(row, k)| same(row, k))
@@ -59,7 +60,7 @@ impl Target {
         })
     }
 
-    /// Every level, a missing cell being one, occurs in one class only, and often enough.
+    /// Whether every level, a missing cell being one, occurs in one class only, and often enough.
     fn pure(&self, cells: &Cells) -> Option<String> {
         let mut levels: HashMap<Key, (usize, usize)> = HashMap::new(); // class, rows
         for (row, k) in self.labelled() {
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_gives_the_label_away() {
+    fn what_leaks_the_label() {
         let copied = leak(30, |_, y| Some(y.unwrap_or("a").into())).unwrap();
         assert!(copied.contains("equals the label in all 20"), "{copied}");
         let recoded = |y: Option<&str>| y.map_or("7".into(), |y| (y.as_bytes()[0] * 2).to_string());

@@ -1,11 +1,11 @@
-//! The different texts of a column, how often each occurs, and what they look like.
+//! The distinct texts of a column with their counts, and what they look like.
 
 use std::{borrow::Cow, collections::HashMap};
 
-use super::Kind;
+use super::ColumnKind;
 use crate::{Cells, read_number};
 
-/// A categorical column of more levels keeps all but one place for the most frequent, the last for the rest.
+/// A categorical column of more levels keeps the most frequent ones, one fewer than this, and one level for the rest.
 const MOST_LEVELS: usize = 50;
 
 /// Pairs of words that mean no and yes.
@@ -27,34 +27,34 @@ impl<'a> Tally<'a> {
         Self { counts, present }
     }
 
-    /// Number of different texts.
+    /// Number of distinct texts.
     pub fn distinct(&self) -> usize {
         self.counts.len()
     }
 
-    /// Whether every cell differs from every other, up to one in a hundred.
+    /// Whether at least 99% of the cells are distinct.
     pub fn nearly_distinct(&self) -> bool {
         self.distinct() as f64 >= 0.99 * self.present as f64
     }
 
-    /// The different texts, in no order.
+    /// The distinct texts, in no order.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.counts.keys().map(AsRef::as_ref)
     }
 
-    /// Two words that mean no and yes, both seen, each as mostly written.
-    pub fn boolean(&self) -> Option<Kind> {
+    /// A boolean, if the texts are two words that mean no and yes, each in its most frequent spelling.
+    pub fn boolean(&self) -> Option<ColumnKind> {
         // At most "no", "No", "NO", "nO" and as many for the other word.
         let texts: Vec<&str> = self.texts().take(64).collect();
         let pair = BOOLEANS
             .iter()
             .find(|pair| texts.iter().all(|text| pair.iter().any(|word| text.eq_ignore_ascii_case(word))))?;
         let [no, yes] = pair.map(|word| self.mostly_written(word));
-        Some(Kind::Boolean { no: no?, yes: yes? })
+        Some(ColumnKind::Boolean { no: no?, yes: yes? })
     }
 
     /// The levels of a categorical column.
-    pub fn categorical(&self) -> Kind {
+    pub fn categorical(&self) -> ColumnKind {
         let mut counted: Vec<(usize, &str)> =
             self.counts.iter().map(|(text, n)| (*n, text.as_ref())).collect();
         // Most frequent first; equally frequent ones in the order of the alphabet.
@@ -63,12 +63,11 @@ impl<'a> Tally<'a> {
         counted.truncate(if other { MOST_LEVELS - 1 } else { MOST_LEVELS });
         let levels = sorted(counted.into_iter().map(|(_, text)| text.to_owned()).collect());
         let other = other.then(|| unused("(other)", &levels));
-        Kind::Categorical { levels, other }
+        ColumnKind::Categorical { levels, other }
     }
 
-    /// Whether these are sentences or names rather than one of a few levels: long, or of many words, or nearly all
-    /// different.
-    pub fn is_running_text(&self) -> bool {
+    /// Whether these are sentences or names rather than levels: long, or of many words, or nearly all distinct.
+    pub fn is_free_text(&self) -> bool {
         let (present, distinct) = (self.present as f64, self.distinct() as f64);
         let weighted = |measure: fn(&str) -> usize| {
             self.counts.iter().map(|(text, n)| (n * measure(text)) as f64).sum::<f64>() / present
@@ -89,7 +88,7 @@ impl<'a> Tally<'a> {
     }
 }
 
-/// Texts sorted, by value if all are numbers.
+/// The texts sorted, by value if all are numbers.
 pub(super) fn sorted(mut texts: Vec<String>) -> Vec<String> {
     texts.sort_unstable();
     if texts.iter().all(|text| read_number(text).is_some()) {
@@ -99,7 +98,7 @@ pub(super) fn sorted(mut texts: Vec<String>) -> Vec<String> {
     texts
 }
 
-/// The name, in more brackets if a level has it.
+/// The name, with more brackets around it if a level has this name.
 fn unused(name: &str, levels: &[String]) -> String {
     let mut name = name.to_owned();
     while levels.contains(&name) {
@@ -119,7 +118,7 @@ mod tests {
     #[test]
     fn booleans_are_two_words_in_any_case() {
         let boolean = |texts: &[&str]| Tally::of(&cells(texts)).boolean();
-        let want = |no: &str, yes: &str| Some(Kind::Boolean { no: no.into(), yes: yes.into() });
+        let want = |no: &str, yes: &str| Some(ColumnKind::Boolean { no: no.into(), yes: yes.into() });
         assert_eq!(boolean(&["Yes", "no", "Yes", "yes"]), want("no", "Yes"));
         assert_eq!(boolean(&["TRUE", "FALSE"]), want("FALSE", "TRUE"));
         assert_eq!(boolean(&["t", "f"]), want("f", "t"));
@@ -134,24 +133,24 @@ mod tests {
         let categorical = |texts: &[&str]| Tally::of(&cells(texts)).categorical();
         let names = |levels: &[&str]| levels.iter().map(|level| level.to_string()).collect::<Vec<_>>();
         let few = categorical(&["b", "a", "b", "10", "9"]);
-        assert_eq!(few, Kind::Categorical { levels: names(&["10", "9", "a", "b"]), other: None });
+        assert_eq!(few, ColumnKind::Categorical { levels: names(&["10", "9", "a", "b"]), other: None });
         let numbers = categorical(&["10", "9", "-1"]);
-        assert_eq!(numbers, Kind::Categorical { levels: names(&["-1", "9", "10"]), other: None });
+        assert_eq!(numbers, ColumnKind::Categorical { levels: names(&["-1", "9", "10"]), other: None });
 
         let mut texts: Vec<String> = (0..60).map(|i| format!("level {i:02}")).collect();
         texts.extend(["level 59", "level 58", "(other)", "(other)"].map(String::from));
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let Kind::Categorical { levels, other } = categorical(&texts) else { panic!() };
+        let ColumnKind::Categorical { levels, other } = categorical(&texts) else { panic!() };
         assert_eq!((levels.len(), other.as_deref()), (49, Some("((other))")));
         assert!(levels.contains(&"level 59".into()) && !levels.contains(&"level 57".into()));
         assert!(levels.is_sorted());
     }
 
     #[test]
-    fn sentences_are_running_text_and_codes_are_not() {
+    fn sentences_are_free_text_and_codes_are_not() {
         let running = |texts: &[String]| {
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-            Tally::of(&cells(&texts)).is_running_text()
+            Tally::of(&cells(&texts)).is_free_text()
         };
         let repeated = |n: usize, of: usize, text: &str| -> Vec<String> {
             (0..n).map(|i| format!("{text}{}", i % of)).collect()

@@ -1,4 +1,4 @@
-//! What is known of the numbers in a column: how fine, how discrete, how skewed.
+//! Statistics of the numbers in a column: resolution, discreteness, skewness, tails.
 //!
 //! skewness = m3 / m2^(3/2) with central moments m_k. Tails are heavy if the middle 99% is more than six times as wide
 //! as the middle half: 3.8 for a Gaussian, 6.6 for a Laplace, 7.6 for a Student t with three degrees of freedom.
@@ -7,47 +7,46 @@ use serde::{Deserialize, Serialize};
 
 use super::{grid, snap::snap};
 
-/// Facts about the finite numbers of a column.
+/// Statistics of the finite numbers of a column.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NumberFacts {
-    /// How many different values there are.
+    /// Number of distinct values.
     pub distinct: usize,
     /// Whether all are whole numbers.
     pub integer: bool,
-    /// Whether there are two values only, or few that repeat.
+    /// Whether there are at most two values, or few that repeat.
     pub discrete: bool,
     /// The largest s whose multiples, written as decimals or fractions, are exactly these values.
     pub grid: Option<f64>,
-    /// By how much neighbouring values differ at least, where that is coarse enough to matter to a density, so coarse
-    /// that values repeat: the largest s of which all are multiples up to rounding and an offset, or the smallest gap
-    /// between few values.
+    /// The smallest difference of distinct values, if it is so coarse that values repeat and a density has to account for
+    /// it: the largest s of which all are multiples up to rounding and an offset, or the smallest gap between few values.
     pub step: Option<f64>,
-    /// The smallest.
+    /// The smallest value.
     pub min: f64,
-    /// The largest.
+    /// The largest value.
     pub max: f64,
-    /// The middle one.
+    /// The median.
     pub median: f64,
-    /// The most frequent one.
+    /// The most frequent value.
     pub common: f64,
-    /// The share of the most frequent one among the cells that are not missing.
+    /// The share of the most frequent value among the cells that are not missing.
     pub common_share: f64,
     /// The third standardised moment.
     pub skewness: f64,
-    /// Whether extremes lie far outside the bulk.
+    /// Whether the tails are heavy.
     pub heavy_tailed: bool,
 }
 
-/// A range of more steps than this is as good as continuous.
+/// A range of more steps than this counts as continuous.
 const FINEST: f64 = 1e5;
-/// Few values that repeat: at most so many, each on average in five rows.
+/// The largest number of values that count as few, if each occurs in five rows on average.
 const FEW: usize = 20;
 /// A value in more than a tenth of all rows, among values that otherwise vary continuously, is an atom.
 const ATOM: f64 = 0.1;
 
 impl NumberFacts {
-    /// The facts of at least one finite number.
+    /// The statistics of at least one finite number.
     pub(super) fn of(mut values: Vec<f64>) -> Self {
         values.iter_mut().for_each(|value| *value += 0.); // -0 is 0
         values.sort_unstable_by(f64::total_cmp);
@@ -61,7 +60,7 @@ impl NumberFacts {
         let discrete = distinct.len() <= 2 || distinct.len() <= FEW && 5 * distinct.len() <= n;
         let multiples = grid::of(&distinct, FINEST);
         let exact = |step: &f64| distinct.iter().all(|&value| snap(value, Some(*step)) == value);
-        // One value may stand in many rows though the others are continuous: it does not count.
+        // The most frequent value does not count: it may be an atom of an otherwise continuous column.
         let repeating = discrete || 2 * (distinct.len() - 1) <= n - common.len();
         let coarse = multiples.filter(|step| repeating && (max - min) / step <= FINEST);
         let coarse = coarse.map(|step| grid::between(&distinct, step));
@@ -84,7 +83,7 @@ impl NumberFacts {
         }
     }
 
-    /// The value that many rows share exactly though the others vary continuously, as 0 does in amounts of rain.
+    /// The value that many rows share exactly while the others vary continuously, such as 0 in amounts of rain.
     pub fn atom(&self) -> Option<f64> {
         (self.step.is_none() && self.common_share > ATOM).then_some(self.common)
     }
@@ -132,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn large_whole_numbers_are_as_good_as_continuous() {
+    fn large_whole_numbers_count_as_continuous() {
         let mut rng = semisup::rng(2);
         let salaries =
             NumberFacts::of((0..500).map(|_| rng.random_range(0..10_000_000_i64) as f64).collect());

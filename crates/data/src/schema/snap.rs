@@ -1,4 +1,4 @@
-//! Numbers on a grid: the nearest multiple of the step, as the decimal or fraction the user would have written.
+//! Rounding to a grid: the nearest multiple of the step, as the decimal or fraction that a user would write.
 
 /// The multiple of the grid nearest to a value; without a grid the value itself.
 pub(crate) fn snap(value: f64, grid: Option<f64>) -> f64 {
@@ -9,7 +9,7 @@ pub(crate) fn snap(value: f64, grid: Option<f64>) -> f64 {
         Some((over, under)) if (multiple * over).abs() < 9e15 => multiple * over / under,
         _ => multiple * grid,
     };
-    // A value that was computed, not written, may be an ulp away from that; it is on the grid all the same.
+    // A value that was computed may be an ulp away from the decimal, and is on the grid all the same.
     let same = (value - snapped).abs() <= 4. * f64::EPSILON * value.abs();
     if same || !snapped.is_finite() { value } else { snapped + 0. } // -0 is 0
 }

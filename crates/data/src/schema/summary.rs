@@ -1,10 +1,10 @@
-//! A schema as the rows of a printed table: name, kind, what was seen, what happens, what to look at.
+//! A schema as the rows of a printed table: name, kind, cells, encoding, warnings.
 
-use super::{ColumnSchema, Kind, NumberFacts, Schema};
+use super::{ColumnKind, ColumnSchema, NumberFacts, Schema};
 use crate::error::wording::count;
 use crate::number_text;
 
-/// One line about one column.
+/// A row of the table: one column of the schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnSummary {
     /// Its name.
@@ -13,14 +13,14 @@ pub struct ColumnSummary {
     pub kind: &'static str,
     /// What its cells look like.
     pub saw: String,
-    /// What becomes of it.
+    /// How it is encoded.
     pub becomes: String,
     /// What the user should know.
     pub warning: Option<String>,
 }
 
 impl Schema {
-    /// One line per column, in the order of the frame.
+    /// One row for each column, in the order of the frame.
     pub fn summary(&self) -> Vec<ColumnSummary> {
         self.columns.iter().map(summarised).collect()
     }
@@ -28,23 +28,25 @@ impl Schema {
 
 fn summarised(column: &ColumnSchema) -> ColumnSummary {
     let mut saw = match &column.kind {
-        Kind::Numeric { facts, .. } => range(facts),
-        Kind::Date { format, facts, .. } => {
+        ColumnKind::Numeric { facts, .. } => range(facts),
+        ColumnKind::Date { format, facts, .. } => {
             format!("{} to {}", format.write(facts.min), format.write(facts.max))
         }
-        Kind::Boolean { no, yes } => format!("{no}, {yes}"),
-        Kind::Categorical { levels, other } => few(levels, other.is_some()),
-        Kind::Constant { value } => format!("always {}", short(value)),
-        Kind::Text | Kind::Identifier | Kind::Empty | Kind::Ignored => column.reason.clone(),
+        ColumnKind::Boolean { no, yes } => format!("{no}, {yes}"),
+        ColumnKind::Categorical { levels, other } => few(levels, other.is_some()),
+        ColumnKind::Constant { value } => format!("always {}", short(value)),
+        ColumnKind::Text | ColumnKind::Identifier | ColumnKind::Empty | ColumnKind::Ignored => {
+            column.reason.clone()
+        }
     };
     if column.missing > 0. && column.missing < 1. {
         saw.push_str(&format!(", {} missing", percent(column.missing)));
     }
     let becomes = match &column.kind {
-        Kind::Numeric { .. } => with_gaps("a number", column),
-        Kind::Date { .. } => with_gaps("days since 1970-01-01", column),
-        Kind::Boolean { .. } | Kind::Categorical { .. } => one_hot(column),
-        Kind::Constant { .. } => "left out, written back".into(),
+        ColumnKind::Numeric { .. } => with_gaps("a number", column),
+        ColumnKind::Date { .. } => with_gaps("days since 1970-01-01", column),
+        ColumnKind::Boolean { .. } | ColumnKind::Categorical { .. } => one_hot(column),
+        ColumnKind::Constant { .. } => "left out, written back".into(),
         _ => "not used".into(),
     };
     let warnings: Vec<&str> = column.warnings.iter().map(|warning| warning.message.as_str()).collect();
@@ -90,7 +92,7 @@ fn with_gaps(what: &str, column: &ColumnSchema) -> String {
 
 fn one_hot(column: &ColumnSchema) -> String {
     let levels = match &column.kind {
-        Kind::Categorical { levels, other } => levels.len() + usize::from(other.is_some()),
+        ColumnKind::Categorical { levels, other } => levels.len() + usize::from(other.is_some()),
         _ => 2,
     };
     match levels + usize::from(column.missing > 0.) {

@@ -1,8 +1,8 @@
-//! Whether a schema read from a file is one: names differ, levels differ, facts are possible.
+//! Checks of a schema that was read from a file: names and levels are distinct, statistics are possible.
 
 use std::collections::HashSet;
 
-use super::{ColumnSchema, Kind, NumberFacts, Schema};
+use super::{ColumnKind, ColumnSchema, NumberFacts, Schema};
 use crate::{Error, Result};
 
 impl Schema {
@@ -26,11 +26,13 @@ fn problem(column: &ColumnSchema) -> Option<&'static str> {
         return Some("has an impossible share of missing cells");
     }
     match &column.kind {
-        Kind::Numeric { facts, .. } => facts_problem(facts),
-        Kind::Date { format, facts, .. } if format.is_valid() => facts_problem(facts),
-        Kind::Date { .. } => Some("has an impossible date format"),
-        Kind::Boolean { no, yes } if no.eq_ignore_ascii_case(yes) => Some("has the same word for yes and no"),
-        Kind::Categorical { levels, other } => {
+        ColumnKind::Numeric { facts, .. } => facts_problem(facts),
+        ColumnKind::Date { format, facts, .. } if format.is_valid() => facts_problem(facts),
+        ColumnKind::Date { .. } => Some("has an impossible date format"),
+        ColumnKind::Boolean { no, yes } if no.eq_ignore_ascii_case(yes) => {
+            Some("has the same word for yes and no")
+        }
+        ColumnKind::Categorical { levels, other } => {
             let mut seen = HashSet::new();
             let differ = levels.iter().chain(other).all(|level| seen.insert(level));
             (levels.is_empty() || !differ).then_some("has no levels, or one twice")

@@ -1,5 +1,5 @@
-//! Exact k nearest neighbours: whole cells of rows are skipped by their bounding boxes, and a matrix product
-//! in single precision does most of what is left.
+//! Exact k nearest neighbours: whole cells of rows are skipped by their bounding boxes, and a matrix product in single
+//! precision filters most of the rest.
 //!
 //! With c the centre of a cell of queries, a = q - c and b = x - c, `|q - x|^2 = |a|^2 - 2 a.b + |b|^2` is
 //! fast but rounds; so it only chooses candidates: all rows that, within the bound of its error, may be as
@@ -77,7 +77,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The queries of one cell, and the room to compare them with a cell of rows.
+/// The queries of one cell, and the buffers to compare them with a cell of rows.
 struct Group<'s, 'a> {
     search: &'s Search<'a>,
     asked: &'s Cell,
@@ -169,7 +169,7 @@ impl<'s, 'a> Group<'s, 'a> {
 struct Centred {
     values: Array2<f32>,  // [CELL, dim], of which squared.len() rows are in use
     squared: Vec<f64>,    // lengths
-    rounded: [f32; CELL], // the same, and infinity where no row is
+    rounded: [f32; CELL], // lengths in f32, and infinity where there is no row
     longest: f64,         // squared
 }
 

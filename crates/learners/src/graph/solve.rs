@@ -1,21 +1,16 @@
-//! The two ways to the fixed point F = alpha S F + (1 - alpha) Y of label spreading, all columns of Y `[n, K]`
-//! together: conjugate gradients where S is symmetric, and iterating the equation where it is not.
+//! Two solvers for the fixed point F = alpha S F + (1 - alpha) Y of label spreading, all columns of Y `[n, K]`
+//! together: conjugate gradients where S is symmetric, fixed-point iteration where it is not.
 //!
-//! Sums over rows are made of pieces of fixed size, so that they have the same bits on any number of threads.
+//! Sums over rows are taken in chunks of fixed size, so that they have the same bits on any number of threads.
 
 use ndarray::{Array1, Array2, ArrayView2, Axis, Zip};
 use rayon::prelude::*;
 
-/// Rows in one piece of parallel work.
-pub(super) const PIECE: usize = 1024;
-
-/// One-hot labels, 0 where there is none, `[n, n_classes]`.
-pub(crate) fn one_hot(y: &[Option<usize>], n_classes: usize) -> Array2<f64> {
-    Array2::from_shape_fn((y.len(), n_classes), |(i, k)| f64::from(u8::from(y[i] == Some(k))))
-}
+/// Rows of a chunk of parallel work.
+pub(super) const CHUNK: usize = 1024;
 
 /// Divides each row by its sum; rows of sum 0 become uniform.
-pub(crate) fn to_distributions(mut f: Array2<f64>) -> Array2<f64> {
+pub(super) fn to_distributions(mut f: Array2<f64>) -> Array2<f64> {
     let uniform = 1. / f.ncols() as f64;
     for mut row in f.rows_mut() {
         let mass = row.sum();
@@ -24,9 +19,9 @@ pub(crate) fn to_distributions(mut f: Array2<f64>) -> Array2<f64> {
     f
 }
 
-/// F by iterating F <- alpha S F + (1 - alpha) Y from Y, the product with S given, until it moves by less than
-/// 1e-13 of itself: never negative, and as exact in rows that few labels reach. Each step gains a factor alpha.
-pub(crate) fn iterate(
+/// F by iterating F <- alpha S F + (1 - alpha) Y from Y, with the product with S given, until it changes by less than
+/// 1e-13 of itself: never negative, and as exact in rows that few labels reach. The error falls by alpha in each step.
+pub(super) fn iterate(
     times: impl Fn(&Array2<f64>) -> Array2<f64>,
     y: &Array2<f64>,
     alpha: f64,
@@ -48,8 +43,8 @@ pub(crate) fn iterate(
     f
 }
 
-/// Solves A x = b for positive definite A, the product with which is given, each column of b `[n, K]` to a
-/// residual of 1e-10 |b|: some rows get a share of 1e-6 only and still want their ratio right.
+/// Solves A x = b for positive definite A, with the product with A given, each column of b `[n, K]` to a residual of
+/// 1e-10 |b|: in some rows F is 1e-6 only, and still its ratios between classes must be right.
 pub(super) fn conjugate_gradients(a: impl Fn(&Array2<f64>) -> Array2<f64>, b: Array2<f64>) -> Array2<f64> {
     const TOLERANCE: f64 = 1e-10;
     const MAX_STEPS: usize = 10_000; // alpha = 0.99 takes about a hundred
@@ -81,8 +76,8 @@ pub(super) fn conjugate_gradients(a: impl Fn(&Array2<f64>) -> Array2<f64>, b: Ar
 
 /// The dot products of columns, `[K]`.
 fn dots(a: &Array2<f64>, b: &Array2<f64>) -> Array1<f64> {
-    let pieces: Vec<(ArrayView2<f64>, ArrayView2<f64>)> =
-        a.axis_chunks_iter(Axis(0), PIECE).zip(b.axis_chunks_iter(Axis(0), PIECE)).collect();
-    let sums: Vec<Array1<f64>> = pieces.par_iter().map(|(a, b)| (a * b).sum_axis(Axis(0))).collect();
-    sums.iter().fold(Array1::zeros(a.ncols()), |sum, piece| sum + piece)
+    let chunks: Vec<(ArrayView2<f64>, ArrayView2<f64>)> =
+        a.axis_chunks_iter(Axis(0), CHUNK).zip(b.axis_chunks_iter(Axis(0), CHUNK)).collect();
+    let sums: Vec<Array1<f64>> = chunks.par_iter().map(|(a, b)| (a * b).sum_axis(Axis(0))).collect();
+    sums.iter().fold(Array1::zeros(a.ncols()), |sum, chunk| sum + chunk)
 }

@@ -1,16 +1,16 @@
-//! How honest probabilities are, measured in several ways, because each has a blind spot.
+//! Calibration errors: how far probabilities are from the frequencies they predict.
 //!
-//! Over bins B of the confidence max_k p_k: ECE = sum_B |B|/n |accuracy(B) - confidence(B)| and MCE = max_B of the same
-//! gap. Equal-width bins leave nearly all rows of a sure model in one of them, equal-mass bins hold n / bins rows each.
-//! Both look at the predicted class alone; the classwise ECE (Nixon et al. 2019) averages the same error over classes k,
-//! for the probabilities p_k of all rows against [y = k].
+//! Over bins B of the confidence max_k p_k: ECE = sum_B |B|/n |accuracy(B) - confidence(B)| and MCE = max_B |accuracy(B) -
+//! confidence(B)|. Equal-width bins hold nearly all rows of a confident model in one of them, equal-mass bins hold n /
+//! bins rows each. Both look at the predicted class alone; the classwise ECE (Nixon et al. 2019) averages over classes k
+//! the ECE of p_k as the probability of [y = k].
 
 use ndarray::{Array2, ArrayView1, ArrayView2};
 use serde::Serialize;
 
 use super::{Bin, arg_max, brier, nll};
 
-/// Numbers of bins of [`Calibration`]: the ECE depends on them, so that one number alone says little.
+/// Numbers of bins of [`CalibrationErrors`]: the ECE depends on them, so that several are reported.
 pub const BIN_COUNTS: [usize; 3] = [10, 15, 20];
 
 /// How bins of confidence are cut.
@@ -19,7 +19,7 @@ pub const BIN_COUNTS: [usize; 3] = [10, 15, 20];
 pub enum Binning {
     /// (0, 1/b], (1/b, 2/b], ...
     EqualWidth,
-    /// As many rows in each, up to one.
+    /// The same number of rows in each, up to one.
     EqualMass,
 }
 
@@ -34,9 +34,9 @@ pub struct BinnedEce {
     pub equal_mass: f64,
 }
 
-/// All measures of calibration of one set of predictions.
+/// All calibration errors of one set of predictions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Calibration {
+pub struct CalibrationErrors {
     /// Number of rows.
     pub n: usize,
     /// Mean negative log probability of the true class.
@@ -47,11 +47,11 @@ pub struct Calibration {
     pub ece: Vec<BinnedEce>,
     /// Mean ECE of the classes' own probabilities, 15 equal-width bins.
     pub classwise_ece: f64,
-    /// Largest gap of 15 equal-mass bins: in equal-width ones it would be that of a bin with a row or two.
+    /// MCE over 15 equal-mass bins: with equal-width bins it would be that of a bin with a row or two.
     pub mce: f64,
 }
 
-impl Calibration {
+impl CalibrationErrors {
     /// Measures log p(y = k | x), `[n, n_classes]`, against the true classes.
     pub fn of(log_probs: ArrayView2<f64>, y: &[usize]) -> Self {
         let probs = log_probs.exp();
@@ -73,7 +73,7 @@ impl Calibration {
     }
 }
 
-/// Confidence max_k p_k of each row and whether its class is the true one.
+/// The confidence max_k p_k of each row, and whether its prediction is correct.
 pub fn confidences(probs: ArrayView2<f64>, y: &[usize]) -> (Vec<f64>, Vec<bool>) {
     assert_eq!(probs.nrows(), y.len(), "one row per label");
     let predicted = arg_max(probs);
@@ -81,8 +81,8 @@ pub fn confidences(probs: ArrayView2<f64>, y: &[usize]) -> (Vec<f64>, Vec<bool>)
     (confidence, predicted.iter().zip(y).map(|(k, y)| k == y).collect())
 }
 
-/// Bins of probabilities and how often what they foretell came true. Bins of equal mass are fewer than asked for if there
-/// are fewer rows.
+/// A reliability diagram of any probabilities against their outcomes. There are fewer bins of equal mass than `bins` if
+/// there are fewer rows.
 pub fn binned(confidence: &[f64], right: &[bool], binning: Binning, bins: usize) -> Vec<Bin> {
     assert_eq!(confidence.len(), right.len(), "one outcome for each probability");
     assert!(bins > 0, "at least one bin");
@@ -135,7 +135,7 @@ fn equal_mass(confidence: &[f64], right: &[bool], bins: usize) -> Vec<Bin> {
     diagram
 }
 
-/// Mean gap between accuracy and confidence, bins weighed by their rows: the ECE. NaN without rows.
+/// Mean gap between accuracy and confidence, bins weighted by their rows: the ECE. NaN without rows.
 pub fn expected_gap(bins: &[Bin]) -> f64 {
     let n: usize = bins.iter().map(|bin| bin.n).sum();
     bins.iter().map(|bin| bin.n as f64 * (bin.accuracy - bin.confidence).abs()).sum::<f64>() / n as f64
@@ -157,8 +157,8 @@ pub fn classwise_ece(probs: ArrayView2<f64>, y: &[usize], bins: usize) -> f64 {
     (0..probs.ncols()).map(of_class).sum::<f64>() / probs.ncols() as f64
 }
 
-/// log softmax(logits / t + bias), `[n, n_classes]`: predictions more (t < 1) or less sure of themselves; biases are what no
-/// temperature touches, the logarithms of class priors.
+/// log softmax(logits / t + bias), `[n, n_classes]`: predictions that are more (t < 1) or less (t > 1) confident. The biases,
+/// logarithms of class priors, are not scaled by the temperature.
 pub fn at_temperature(logits: ArrayView2<f64>, bias: &[f64], t: f64) -> Array2<f64> {
     assert_eq!(logits.ncols(), bias.len(), "one bias per class");
     super::log_softmax((&logits / t + ArrayView1::from(bias)).view())
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn all_measures_of_one_set() {
         let log_probs = probs().ln();
-        let all = Calibration::of(log_probs.view(), &Y);
+        let all = CalibrationErrors::of(log_probs.view(), &Y);
         assert_eq!((all.n, all.ece.len()), (6, 3));
         assert_eq!(all.nll, nll(log_probs.view(), &Y));
         for found in &all.ece {

@@ -5,27 +5,29 @@
 //! calibration rows, the set of a new row is { k : s_k <= q }. The n + 1 counts the new row itself: without it small
 //! samples would promise too much. If that rank is beyond n, every class is in every set.
 //!
-//! s orders like 1 - p but has no ties where p rounds to 1. A set may be empty: the row is less clear than the share
-//! alpha of calibration rows whose sets the model may miss, and its prediction should not be relied on.
+//! s orders like 1 - p but has no ties where p rounds to 1. A set may be empty: no class conforms as well as the share
+//! 1 - alpha of the calibration rows do, and the prediction should not be relied on.
 
 use ndarray::{Array2, ArrayView1, ArrayView2};
 use serde::Serialize;
 
-/// A threshold learnt from calibration rows.
+use super::log_sum_exp_of;
+
+/// Split-conformal prediction sets, fitted to calibration rows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Conformal {
-    /// The share of rows whose set may miss the true class.
+    /// The miscoverage: the share of rows whose set may lack the true class.
     pub alpha: f64,
-    /// Calibration rows.
+    /// Number of calibration rows.
     pub n: usize,
-    /// Largest nonconformity of a member; infinite if there are too few rows to leave any class out.
+    /// The largest nonconformity of a class in a set; infinite if there are too few rows to leave any class out.
     pub threshold: f64,
 }
 
-/// How sets turned out where the truth is known.
+/// Coverage and size of prediction sets on rows with a label.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Coverage {
-    /// Rows.
+    /// Number of rows.
     pub n: usize,
     /// Share of rows whose set holds the true class.
     pub coverage: f64,
@@ -69,16 +71,14 @@ impl Conformal {
 
 /// log(1 - p_k) - log p_k, without the cancellation of 1 - p_k.
 fn nonconformity(log_probs: ArrayView1<f64>, k: usize) -> f64 {
-    let others = || log_probs.iter().enumerate().filter(|(j, _)| *j != k).map(|(_, l)| *l);
-    let largest = others().fold(f64::NEG_INFINITY, f64::max);
-    if largest == f64::NEG_INFINITY {
-        return f64::NEG_INFINITY; // all others are impossible
+    let others = log_probs.iter().enumerate().filter(|(j, _)| *j != k).map(|(_, l)| *l);
+    match log_sum_exp_of(others) {
+        f64::NEG_INFINITY => f64::NEG_INFINITY, // all others are impossible
+        others => others - log_probs[k],
     }
-    let rest = others().map(|l| (l - largest).exp()).sum::<f64>().ln() + largest;
-    rest - log_probs[k]
 }
 
-/// Holds sets, `[n, n_classes]`, against the truth.
+/// Coverage and size of prediction sets, `[n, n_classes]`, given the true classes.
 pub fn coverage(sets: &Array2<bool>, y: &[usize]) -> Coverage {
     assert_eq!(sets.nrows(), y.len(), "one set per label");
     let n = y.len() as f64;
@@ -136,7 +136,7 @@ mod tests {
     /// Over many draws of 99 calibration rows the mean coverage is 1 - alpha to 1 / (n + 1), though the model is wrong
     /// about its probabilities. The mean of 200 draws of 200 rows has a standard error of about 0.25%.
     #[test]
-    fn coverage_holds_for_a_dishonest_model() {
+    fn coverage_holds_for_a_miscalibrated_model() {
         let mut rng = crate::rng(5);
         let mut draw = |n: usize| {
             let y: Vec<usize> = (0..n).map(|_| rng.random_range(0..3)).collect();

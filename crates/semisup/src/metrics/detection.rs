@@ -1,48 +1,48 @@
-//! How well a score tells rows of another domain from rows of ours.
+//! Out-of-distribution detection: how well a score separates out-of-distribution rows from in-distribution rows.
 //!
-//! The score is high for strangers. AUROC is the probability that a stranger scores higher than a row of ours, ties
-//! counting half; AUPR the mean precision over the strangers found (average precision, strangers positive); FPR95 the
-//! share of our rows that are taken for strangers where 95% of the strangers are found.
+//! The score is high for out-of-distribution rows, which are the positives. AUROC is the probability that an
+//! out-of-distribution row scores higher than an in-distribution row, ties counting half; AUPR is the average precision;
+//! FPR at 95% TPR is the share of in-distribution rows rejected when 95% of out-of-distribution rows are detected.
 
 use serde::Serialize;
 
-/// How well a score detects.
+/// How well a score detects out-of-distribution rows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Detection {
     /// Area under the ROC curve.
     pub auroc: f64,
     /// Average precision.
     pub aupr: f64,
-    /// False positives where 95% of the strangers are found.
+    /// FPR at 95% TPR: the share of in-distribution rows rejected when 95% of out-of-distribution rows are detected.
     pub fpr95: f64,
 }
 
-/// Share of strangers that FPR95 asks for.
-const FOUND: f64 = 0.95;
+/// The TPR of `fpr95`.
+const TPR: f64 = 0.95;
 
 impl Detection {
-    /// Compares scores of our rows with those of strangers. NaN if there are none of a kind. A score of NaN is that of a
-    /// row so strange that it could not be scored: the highest.
-    pub fn of(ours: &[f64], strangers: &[f64]) -> Self {
-        let (n, m) = (ours.len() as f64, strangers.len() as f64);
-        if ours.is_empty() || strangers.is_empty() {
+    /// Compares the scores of in-distribution and out-of-distribution rows. NaN if there are none of a kind. A row that
+    /// could not be scored, whose score is NaN, counts as scored highest.
+    pub fn of(in_distribution: &[f64], out_of_distribution: &[f64]) -> Self {
+        let (n, m) = (in_distribution.len() as f64, out_of_distribution.len() as f64);
+        if in_distribution.is_empty() || out_of_distribution.is_empty() {
             return Self { auroc: f64::NAN, aupr: f64::NAN, fpr95: f64::NAN };
         }
         let highest = |score: &f64| if score.is_nan() { f64::INFINITY } else { *score };
-        let mut all: Vec<(f64, bool)> = ours.iter().map(|score| (highest(score), false)).collect();
-        all.extend(strangers.iter().map(|score| (highest(score), true)));
+        let mut all: Vec<(f64, bool)> = in_distribution.iter().map(|score| (highest(score), false)).collect();
+        all.extend(out_of_distribution.iter().map(|score| (highest(score), true)));
         all.sort_by(|a, b| b.0.total_cmp(&a.0));
         let mut found = Self { auroc: 0., aupr: 0., fpr95: 1. };
-        let (mut hits, mut alarms) = (0., 0.);
+        let (mut detected, mut rejected) = (0., 0.); // true and false positives so far
         for tied in all.chunk_by(|a, b| a.0 == b.0) {
-            let strange = tied.iter().filter(|row| row.1).count() as f64;
-            let own = tied.len() as f64 - strange;
-            // Strangers above these rows win against them, those beside them half.
-            found.auroc += own * (hits + 0.5 * strange);
-            (hits, alarms) = (hits + strange, alarms + own);
-            found.aupr += strange / m * hits / (hits + alarms);
-            if hits >= FOUND * m {
-                found.fpr95 = found.fpr95.min(alarms / n);
+            let out = tied.iter().filter(|row| row.1).count() as f64;
+            let within = tied.len() as f64 - out;
+            // Out-of-distribution rows above these rows count in full, those tied with them half.
+            found.auroc += within * (detected + 0.5 * out);
+            (detected, rejected) = (detected + out, rejected + within);
+            found.aupr += out / m * detected / (detected + rejected);
+            if detected >= TPR * m {
+                found.fpr95 = found.fpr95.min(rejected / n);
             }
         }
         found.auroc /= n * m;
@@ -59,9 +59,9 @@ mod tests {
     /// tpr >= 0.95, for these scores.
     #[test]
     fn as_scikit_learn_says() {
-        let ours = [0.1, 0.4, 0.35, 0.8, 0.2, 0.4];
-        let strangers = [0.9, 0.4, 0.75, 0.3];
-        let found = Detection::of(&ours, &strangers);
+        let within = [0.1, 0.4, 0.35, 0.8, 0.2, 0.4];
+        let out = [0.9, 0.4, 0.75, 0.3];
+        let found = Detection::of(&within, &out);
         assert!((found.auroc - SKLEARN[0]).abs() < 1e-12, "{found:?}");
         assert!((found.aupr - SKLEARN[1]).abs() < 1e-12, "{found:?}");
         assert!((found.fpr95 - SKLEARN[2]).abs() < 1e-12, "{found:?}");
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_scored_is_strange() {
+    fn what_cannot_be_scored_counts_as_out_of_distribution() {
         assert_eq!(Detection::of(&[1., 2.], &[f64::NAN, 4.]).auroc, 1.);
         assert!(Detection::of(&[], &[1.]).auroc.is_nan());
     }

@@ -1,7 +1,7 @@
-//! How common each class is among rows without labels (Saerens, Latinne, Decaestecker 2002).
+//! Class shares among unlabelled rows: prior shift estimated by EM (Saerens, Latinne, Decaestecker 2002).
 //!
-//! Labels are often taken evenly from all classes while rows are not even. If p(k | x) was made as though classes were
-//! alike, the shares pi_k that make the rows most likely maximise sum_i log sum_k pi_k p(k | x_i), a concave function, by EM:
+//! Labels are often the same number for each class although the classes are not equally common. If p(k | x) assumes equal
+//! class priors, the maximum-likelihood shares pi_k maximise sum_i log sum_k pi_k p(k | x_i), which is concave, by EM:
 //!
 //! ```text
 //! q_ik = pi_k p(k | x_i) / sum_j pi_j p(j | x_i),    pi_k = mean_i q_ik
@@ -9,18 +9,19 @@
 
 use ndarray::{Array1, ArrayView2};
 
-/// EM stops when no share moves by more, or after so many steps.
-const STILL: f64 = 1e-6;
+/// EM stops when no share changes by more than this, or after this number of steps.
+const TOLERANCE: f64 = 1e-6;
 const STEPS: usize = 500;
 
-/// Shares of classes, from probabilities `[n, n_classes]` that took classes to be alike; beside the n rows stand
-/// `imagined` n more, alike in all classes, which keep few or wrong probabilities from deciding alone.
+/// Class shares from probabilities `[n, n_classes]` that assume equal class priors.
 ///
-/// Without rows, classes are alike.
-pub fn class_shares(probs: ArrayView2<f64>, imagined: f64) -> Vec<f64> {
+/// `pseudo_count` is a symmetric Dirichlet prior on the shares: `pseudo_count` times n pseudo-observations, spread evenly
+/// over the classes, which shrink the estimate from few rows or wrong probabilities towards equal shares. Without rows the
+/// shares are equal.
+pub fn class_shares(probs: ArrayView2<f64>, pseudo_count: f64) -> Vec<f64> {
     let (n, k) = (probs.nrows() as f64, probs.ncols());
-    let alike = 1.0 / k as f64;
-    let mut shares = Array1::from_elem(k, alike);
+    let equal = 1.0 / k as f64;
+    let mut shares = Array1::from_elem(k, equal);
     if probs.nrows() == 0 {
         return shares.to_vec();
     }
@@ -30,10 +31,10 @@ pub fn class_shares(probs: ArrayView2<f64>, imagined: f64) -> Vec<f64> {
             let joint = &row * &shares;
             counts.scaled_add(1.0 / joint.sum().max(f64::MIN_POSITIVE), &joint);
         }
-        let next = (counts / n + imagined * alike) / (1.0 + imagined);
+        let next = (counts / n + pseudo_count * equal) / (1.0 + pseudo_count);
         let moved = (&next - &shares).fold(0.0f64, |most, d| most.max(d.abs()));
         shares = next;
-        if moved < STILL {
+        if moved < TOLERANCE {
             break;
         }
     }
@@ -71,7 +72,7 @@ mod tests {
         let predicted = probs.column(0).iter().filter(|p| **p > 0.5).count() as f64 / n as f64;
         assert!((predicted - 0.85).abs() > 0.05, "counting would do: {predicted}");
         let held = class_shares(probs.view(), 1.0);
-        assert!(held[0] > 0.6 && held[0] < shares[0] - 0.05, "imagined rows hold it back: {held:?}");
+        assert!(held[0] > 0.6 && held[0] < shares[0] - 0.05, "pseudo-counts shrink it: {held:?}");
     }
 
     #[test]
@@ -82,6 +83,6 @@ mod tests {
         let certain = class_shares(array![[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]].view(), 0.0);
         assert!((certain[0] - 2.0 / 3.0).abs() < 1e-6);
         let never = class_shares(array![[1.0, 0.0]].view(), 0.5);
-        assert!(never[1] > 0.1, "no class is ruled out while rows are imagined: {never:?}");
+        assert!(never[1] > 0.1, "no class is ruled out with a pseudo-count: {never:?}");
     }
 }

@@ -1,22 +1,22 @@
-//! Prediction with abstention: how often a model is wrong if it answers only where it is surest.
+//! Selective prediction: how often a model is wrong if it abstains on its least confident rows.
 //!
-//! Rows are taken by falling confidence; coverage c is the share answered, risk(c) the share of those answered wrong.
-//! AURC is the mean risk over all coverages 1/n, 2/n, ..., 1 (Geifman et al. 2019): lower is better, and the error rate
-//! itself is what confidence without information would give.
+//! Rows are taken by decreasing confidence; coverage c is the share answered, risk(c) the error rate among those. AURC is
+//! the mean risk over all coverages 1/n, 2/n, ..., 1 (Geifman et al. 2019): lower is better, and a confidence without
+//! information gives the error rate itself.
 
 use serde::Serialize;
 
-/// Risk by coverage.
+/// The risk-coverage curve.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RiskCoverage {
-    /// `(coverage, risk)` at each distinct confidence, coverage rising.
+    /// `(coverage, risk)` at each distinct confidence, in increasing order of coverage.
     pub points: Vec<(f64, f64)>,
-    /// Mean risk over coverages.
+    /// AURC: the mean risk over all coverages.
     pub aurc: f64,
 }
 
 impl RiskCoverage {
-    /// Orders rows by confidence. Rows of equal confidence are answered together.
+    /// The curve of rows with these confidences and outcomes. Rows of equal confidence are answered together.
     pub fn of(confidence: &[f64], right: &[bool]) -> Self {
         assert_eq!(confidence.len(), right.len(), "one outcome for each confidence");
         let n = confidence.len();
@@ -34,12 +34,12 @@ impl RiskCoverage {
         Self { points, aurc: area / n as f64 }
     }
 
-    /// The largest share that can be answered at a risk of at most `risk`; 0 if none can.
+    /// The largest coverage with a risk of at most `risk`; 0 if there is none.
     pub fn coverage_at(&self, risk: f64) -> f64 {
         self.points.iter().filter(|point| point.1 <= risk).map(|point| point.0).fold(0., f64::max)
     }
 
-    /// The risk of answering the surest share `coverage` of rows, or the least more that ties allow.
+    /// The risk at a coverage of at least `coverage`, the smallest that ties allow.
     pub fn risk_at(&self, coverage: f64) -> f64 {
         let at = self.points.partition_point(|point| point.0 < coverage - 1e-12);
         self.points.get(at).or(self.points.last()).map_or(f64::NAN, |point| point.1)

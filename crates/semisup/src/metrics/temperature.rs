@@ -1,24 +1,25 @@
-//! Temperature scaling (Guo et al. 2017): the one number T that makes softmax(logits / T) honest.
+//! Temperature scaling (Guo et al. 2017): the temperature T that calibrates softmax(logits / T).
 //!
 //! With beta = 1/T the loss is L(beta) = mean [ log sum_k exp(beta l_k + b_k) - beta l_y - b_y ], which is convex: L' =
 //! mean [ E_p l - l_y ] and L'' = mean Var_p l >= 0, p = softmax(beta l + b). So T is the one root of L', found
-//! by Newton steps in log beta, kept inside a bracket by bisection. The biases b are what no temperature touches: the
-//! logarithms of class priors.
+//! by Newton steps in log beta, kept inside a bracket by bisection. The biases b, logarithms of class priors, are not
+//! scaled.
 
 use ndarray::{ArrayView1, ArrayView2};
 
-/// The temperatures considered. When every row is predicted right the loss falls for ever as T -> 0, when the
-/// logits are worse than chance as T grows; the answer is then the end of this range.
+/// The range of temperatures. If every row is predicted correctly the loss decreases for ever as T -> 0, if the logits are
+/// worse than chance as T grows; the result is then an end of this range.
 pub const TEMPERATURE_RANGE: (f64, f64) = (1e-3, 1e4);
 
 /// argmin_T of the mean negative log probability of `y` under softmax(logits / T), logits `[n, n_classes]`.
 ///
-/// 1 if the logits do not distinguish any classes, or there are no rows: every T is then as good.
+/// 1 if the logits do not distinguish any classes, or there are no rows: every T is then equally good.
 pub fn fit_temperature(logits: ArrayView2<f64>, y: &[usize]) -> f64 {
     fit_temperature_with(logits, &vec![0.0; logits.ncols()], y)
 }
 
-/// The same of softmax(logits / T + bias), one bias for each class.
+/// argmin_T of the mean negative log probability of `y` under softmax(logits / T + bias), with one bias for each class;
+/// see [`fit_temperature`].
 pub fn fit_temperature_with(logits: ArrayView2<f64>, bias: &[f64], y: &[usize]) -> f64 {
     assert_eq!(logits.nrows(), y.len(), "one row per label");
     assert_eq!(logits.ncols(), bias.len(), "one bias per class");

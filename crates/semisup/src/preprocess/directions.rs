@@ -1,13 +1,13 @@
 //! Principal directions of centred rows S `[n, dim]`: eigenvectors of the covariance C = S^T S / n.
 //!
-//! With fewer rows than columns, those of the small matrix G = S S^T / n say the same: G v = lambda v gives
-//! C r = lambda r for r = S^T v / sqrt(n lambda). Five thousand columns of fifty rows then take no time.
+//! With fewer rows than columns they follow from those of the small matrix G = S S^T / n: G v = lambda v gives
+//! C r = lambda r for r = S^T v / sqrt(n lambda), which is fast for fifty rows of five thousand columns.
 
 use ndarray::{Array2, ArrayView2, Axis};
 
 use crate::linalg::{Eigen, symmetric_eigen};
 
-/// The directions in which rows vary.
+/// Principal directions.
 pub(super) struct Directions {
     /// Variance along each direction, descending, `[kept]`.
     pub variance: Vec<f64>,
@@ -17,8 +17,8 @@ pub(super) struct Directions {
     pub total: f64,
 }
 
-/// The leading directions, at most `dims`, without those whose variance is rounding: dividing by it would blow up
-/// noise, and the inverse would not be one. `None` if sums of squares overflow.
+/// The leading directions, at most `dims`, without those whose variance is rounding error: dividing by it would amplify
+/// noise, and the map could not be inverted. `None` if sums of squares overflow.
 pub(super) fn leading(scaled: ArrayView2<f64>, dims: usize) -> Option<Directions> {
     let (n, dim) = scaled.dim();
     let wide = n < dim;

@@ -1,4 +1,5 @@
-//! A column made roughly normal by a monotone map: u = Phi^-1(F(x)), F the column's distribution function.
+//! A monotone map that makes a column roughly normal (a quantile transform): u = Phi^-1(F(x)), F the column's distribution
+//! function.
 //!
 //! F is kept at up to [`KNOTS`] of the column's values, u is linear between them and goes on linearly beyond the ends,
 //! so the map inverts exactly everywhere and its slope is the Jacobian. A value that many rows share (the zeros of a
@@ -6,12 +7,13 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Values at which F is kept, at most.
+/// The largest number of knots of F.
 const KNOTS: usize = 128;
-/// Ranks nearer to 0 or 1 than this are not told apart: one row in a thousand decides no tail.
+/// Ranks are clipped to this distance from 0 and 1, so that one row in a thousand does not determine a tail.
 const TAIL: f64 = 1e-3;
 
-/// A strictly increasing piecewise linear map of the line onto itself.
+/// A strictly increasing piecewise linear map of the real line onto itself, which [`Preprocess`](crate::Preprocess) applies
+/// to skewed or heavy-tailed columns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Monotone {
@@ -76,7 +78,7 @@ impl Monotone {
         (i, (self.u[i + 1] - self.u[i]) / (self.x[i + 1] - self.x[i]))
     }
 
-    /// Why this is no such map, if it came from a stranger.
+    /// Why a map read from an untrusted file is invalid; `None` if it is valid.
     pub(super) fn fault(&self) -> Option<&'static str> {
         let increasing = |v: &[f64]| v.iter().all(|x| x.is_finite()) && v.windows(2).all(|w| w[0] < w[1]);
         let slopes = |m: &Self| {

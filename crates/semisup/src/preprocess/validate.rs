@@ -1,5 +1,5 @@
-//! Whether a map read from a file is one: sizes agree, numbers are finite, R^T R = I. A file from a stranger
-//! may hold anything that parses.
+//! Checks of a map that was read from a file: sizes agree, numbers are finite, R^T R = I. An untrusted file may hold
+//! anything that parses.
 
 use super::Preprocess;
 use crate::{Error, Result};
@@ -16,10 +16,10 @@ impl Preprocess {
         ensure(self.constant.iter().all(|&column| column < dim_in), || {
             format!("a constant column beyond the {dim_in} columns")
         })?;
-        ensure(self.shapes.is_empty() || self.shapes.len() == dim_in, || {
-            format!("{} column maps for {dim_in} columns", self.shapes.len())
+        ensure(self.column_maps.is_empty() || self.column_maps.len() == dim_in, || {
+            format!("{} column maps for {dim_in} columns", self.column_maps.len())
         })?;
-        if let Some(fault) = self.shapes.iter().flatten().find_map(|shape| shape.fault()) {
+        if let Some(fault) = self.column_maps.iter().flatten().find_map(|map| map.fault()) {
             return ensure(false, || fault.into());
         }
         all_finite("shift", &self.shift)?;

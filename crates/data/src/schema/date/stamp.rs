@@ -1,4 +1,4 @@
-//! One date text taken apart: three numbers, what separated them, and the time of day with how it was written.
+//! A date text split into its parts: three numbers and their separator, the time of day and how it is written.
 
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +36,7 @@ pub(super) enum Precision {
     Fraction(u32),
 }
 
-/// What a time of day counts from.
+/// The offset of a time of day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Zone {
@@ -53,7 +53,7 @@ const MOST_DIGITS: u32 = 6;
 const MOST_OFFSET: i32 = 18 * 60;
 
 impl Stamp {
-    /// Takes a text apart; whether the day exists is for the format to say.
+    /// Splits a text; the format decides which number is the day and whether it exists.
     pub fn read(text: &str) -> Option<Self> {
         let text = text.trim();
         let (date, time) = match text.find(['T', ' ']) {
@@ -97,13 +97,13 @@ impl Stamp {
 }
 
 impl Clock {
-    /// What can hold both: the finer precision, and UTC if the offsets differ.
+    /// A clock that can write both: with the finer precision, and UTC if the offsets differ.
     pub fn join(self, other: Self) -> Self {
         let zone = if self.zone == other.zone { self.zone } else { Zone::Utc };
         Self { precision: self.precision.max(other.precision), zone, ..self }
     }
 
-    /// How many of the smallest unit make a day.
+    /// The number of smallest units in a day.
     pub fn ticks_per_day(&self) -> i64 {
         match self.precision {
             Precision::Minutes => 1440,
@@ -210,7 +210,7 @@ fn numbers(fields: [&str; 3]) -> Option<[u32; 3]> {
     Some([a?, b?, c?])
 }
 
-/// A number of digits only: `parse` alone would take a sign.
+/// A number of digits only: `parse` alone would accept a sign.
 fn number(digits: &str) -> Option<u32> {
     digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten()
 }

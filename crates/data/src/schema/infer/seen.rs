@@ -1,4 +1,4 @@
-//! A column with what every rule asks about it, and the cells that spoil it.
+//! A column during inference, with what the rules need to know about it, and its stray cells.
 
 use std::{borrow::Cow, collections::HashSet};
 
@@ -6,7 +6,7 @@ use crate::error::wording::count;
 use crate::schema::{Concern, NumberFacts, Strays, Warning};
 use crate::{Cells, Error, Frame, Result};
 
-/// A column with what every rule asks about it.
+/// A column during inference, with what the rules need to know about it.
 pub(super) struct Seen<'a> {
     pub frame: &'a Frame,
     pub name: &'a str,
@@ -15,14 +15,14 @@ pub(super) struct Seen<'a> {
     pub present: usize,
 }
 
-/// Cells that do not read as the column's kind.
+/// Cells that cannot be read as the column's kind.
 pub(super) struct Stray {
     pub rows: usize,
     pub named: String,
 }
 
 impl Stray {
-    /// What they are if the user declared the kind, and what to say then.
+    /// How they are treated if the user declared the kind, and the warning about that.
     pub fn as_missing(&self) -> (Strays, Option<Warning>) {
         if self.rows == 0 {
             return (Strays::Refused, None);
@@ -33,7 +33,7 @@ impl Stray {
 }
 
 impl Seen<'_> {
-    /// The one value of all cells that are not missing.
+    /// The value of all cells that are not missing, if there is only one.
     pub fn only_value(&self) -> Option<String> {
         let first = (0..self.n).find_map(|row| self.cells.text(row))?.into_owned();
         let same = match self.cells {
@@ -51,7 +51,7 @@ impl Seen<'_> {
         (0..self.n).filter_map(|row| self.cells.text(row))
     }
 
-    /// The cells that do not read, the first three different ones by name and line.
+    /// The cells that `reads` rejects, the first three distinct ones with their lines.
     pub fn strays(&self, reads: impl Fn(&str) -> bool) -> Stray {
         let (mut seen, mut named, mut rows) = (HashSet::new(), Vec::new(), 0);
         for row in 0..self.n {
@@ -73,7 +73,7 @@ impl Seen<'_> {
         Stray { rows, named: named.join(", ") + &more }
     }
 
-    /// The facts of the numbers that are there; one beyond 32-bit floating point is an error with its line.
+    /// The statistics of the numbers that are present; one beyond 32-bit floating point is an error with its line.
     pub fn facts(&self, numbers: Vec<f64>) -> Result<NumberFacts> {
         if let Some(row) = numbers.iter().position(|value| value.abs() > f64::from(f32::MAX)) {
             return Err(Error::OutOfRange {

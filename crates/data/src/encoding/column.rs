@@ -1,0 +1,207 @@
+//! One of the user's columns as a block of dimensions, `[n, width]`, and back.
+
+use std::borrow::Cow;
+
+use ndarray::{ArrayView2, ArrayViewMut2};
+use serde::{Deserialize, Serialize};
+
+use super::levels::LevelCode;
+use super::{Feature, Role, Unseen};
+use crate::schema::{ColumnKind, ColumnSchema, DateFormat, Strays, snap};
+use crate::{Cells, Error, Frame, Result, TextCells};
+
+/// A column's name and how its cells become numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ColumnCode {
+    pub name: String,
+    pub code: Code,
+}
+
+/// How cells become numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub(super) enum Code {
+    /// `[value]`, or `[value, missing]` if there were gaps in training.
+    Number { grid: Option<f64>, step: Option<f64>, atom: Option<f64>, strays: Strays, gaps: bool },
+    /// As a number.
+    Date { format: DateFormat, step: Option<f64>, strays: Strays, gaps: bool },
+    /// One dimension per level, or one for two.
+    Levels(LevelCode),
+    /// Nothing.
+    Constant { value: String },
+}
+
+/// What was unknown or imputed in a column.
+#[derive(Default)]
+pub(super) struct Unknowns {
+    pub unseen: Vec<Unseen>,
+    pub imputed: usize,
+}
+
+impl ColumnCode {
+    /// The code of a column of this schema; `None` if it is not used.
+    pub fn learn(schema: &ColumnSchema, frame: &Frame) -> Result<Option<Self>> {
+        let name = schema.name.as_str();
+        let code = match &schema.kind {
+            ColumnKind::Numeric { facts, strays } => {
+                let (grid, step, atom) = (facts.grid, facts.step, facts.atom());
+                Code::Number { grid, step, atom, strays: *strays, gaps: false }
+            }
+            ColumnKind::Date { format, facts, strays } => {
+                Code::Date { format: *format, step: facts.step, strays: *strays, gaps: false }
+            }
+            ColumnKind::Boolean { no, yes } => LevelCode::boolean(no, yes, present(frame, name)).into(),
+            ColumnKind::Categorical { levels, other } => {
+                LevelCode::categorical(levels, other.as_ref(), present(frame, name)).into()
+            }
+            ColumnKind::Constant { value } => Code::Constant { value: value.clone() },
+            ColumnKind::Text | ColumnKind::Identifier | ColumnKind::Empty | ColumnKind::Ignored => {
+                return Ok(None);
+            }
+        };
+        let mut column = Self { name: name.into(), code };
+        let gaps_in_training = match column.code {
+            Code::Number { .. } | Code::Date { .. } => column.any_gap(frame)?,
+            _ => false,
+        };
+        if let Code::Number { gaps, .. } | Code::Date { gaps, .. } = &mut column.code {
+            *gaps = gaps_in_training;
+        }
+        Ok(Some(column))
+    }
+
+    /// Number of dimensions.
+    pub fn width(&self) -> usize {
+        match &self.code {
+            Code::Number { gaps, .. } | Code::Date { gaps, .. } => 1 + usize::from(*gaps),
+            Code::Levels(levels) => levels.width(),
+            Code::Constant { .. } => 0,
+        }
+    }
+
+    /// What each dimension is, `[width]`.
+    pub fn features(&self) -> Vec<Feature> {
+        let roles = match &self.code {
+            Code::Number { step, gaps, .. } => with_gaps(Role::Number { step: *step }, *gaps),
+            Code::Date { step, gaps, .. } => with_gaps(Role::Date { step: *step }, *gaps),
+            Code::Levels(levels) => levels.roles(),
+            Code::Constant { .. } => Vec::new(),
+        };
+        roles.into_iter().map(|role| Feature { column: self.name.clone(), role }).collect()
+    }
+
+    /// Writes the cells into x `[n, width]`, all 0 before; NaN where a number is missing.
+    pub fn apply(&self, frame: &Frame, mut x: ArrayViewMut2<f64>) -> Result<Unknowns> {
+        let cells = frame.column(&self.name).expect("located before");
+        match &self.code {
+            Code::Number { gaps, .. } | Code::Date { gaps, .. } => {
+                let mut imputed = 0;
+                for (row, mut x) in x.rows_mut().into_iter().enumerate() {
+                    x[0] = self.value(frame, cells, row)?.unwrap_or(f64::NAN);
+                    match (x[0].is_nan(), *gaps) {
+                        (true, true) => x[1] = 1.,
+                        (true, false) => imputed += 1,
+                        (false, _) => {}
+                    }
+                }
+                Ok(Unknowns { unseen: Vec::new(), imputed })
+            }
+            Code::Levels(levels) => Ok(levels.apply(&self.name, cells, x)),
+            Code::Constant { .. } => Ok(Unknowns::default()),
+        }
+    }
+
+    /// The cells of x `[n, width]`.
+    pub fn invert(&self, x: ArrayView2<f64>) -> Cells {
+        let missing = |row: usize| !x[[row, 0]].is_finite() || x.ncols() == 2 && x[[row, 1]] > 0.5;
+        let rows = 0..x.nrows();
+        match &self.code {
+            Code::Number { grid, .. } => Cells::Numbers(
+                rows.map(|row| if missing(row) { f64::NAN } else { snap(x[[row, 0]], *grid) }).collect(),
+            ),
+            Code::Date { format, .. } => {
+                texts(rows.map(|row| (!missing(row)).then(|| format.write(x[[row, 0]]).into())))
+            }
+            Code::Levels(levels) => texts(x.rows().into_iter().map(|row| levels.invert(row).map(Cow::from))),
+            Code::Constant { value } => texts(rows.map(|_| Some(value.as_str().into()))),
+        }
+    }
+
+    fn any_gap(&self, frame: &Frame) -> Result<bool> {
+        let cells = frame.column(&self.name).expect("located before");
+        for row in 0..frame.n() {
+            if self.value(frame, cells, row)?.is_none() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The number of a cell, or `None` where it is missing.
+    fn value(&self, frame: &Frame, cells: &Cells, row: usize) -> Result<Option<f64>> {
+        let value = match &self.code {
+            Code::Number { strays, .. } => match (cells.number(row), strays) {
+                (Ok(value), _) => value,
+                (Err(_), Strays::Missing) => None,
+                (Err(text), Strays::Refused) => return Err(self.not_a_number(frame, row, text)),
+            },
+            Code::Date { format, strays, .. } => match cells.text(row) {
+                None => None,
+                Some(text) => match (format.read(&text), strays) {
+                    (Some(days), _) => Some(days),
+                    (None, Strays::Missing) => None,
+                    (None, Strays::Refused) => return Err(self.not_a_date(frame, row, &text, format)),
+                },
+            },
+            Code::Levels(_) | Code::Constant { .. } => None,
+        };
+        match value {
+            Some(value) if value.abs() > f64::from(f32::MAX) => {
+                let (name, line) = (frame.name().into(), frame.line(row));
+                Err(Error::OutOfRange { name, line, column: self.name.clone(), value })
+            }
+            value => Ok(value),
+        }
+    }
+
+    fn not_a_number(&self, frame: &Frame, row: usize, cell: &str) -> Error {
+        let (name, line, column) = (frame.name().to_owned(), frame.line(row), self.name.clone());
+        // "inf", "nan" and "1e999" read as numbers, but as none to compute with.
+        if cell.trim().parse::<f64>().is_ok() {
+            return Error::NotFinite { name, line, column, cell: cell.into() };
+        }
+        let hint = "The column held numbers only when the model was trained: correct the cell, or empty it if the \
+                    value is missing";
+        Error::NotANumber { name, line, column, cell: cell.into(), hint }
+    }
+
+    fn not_a_date(&self, frame: &Frame, row: usize, cell: &str, format: &DateFormat) -> Error {
+        let (name, line, column) = (frame.name().into(), frame.line(row), self.name.clone());
+        Error::NotADate { name, line, column, cell: cell.into(), example: format.example() }
+    }
+}
+
+impl From<LevelCode> for Code {
+    /// One slot says nothing, so such a column is a constant.
+    fn from(levels: LevelCode) -> Self {
+        match levels.only() {
+            Some(value) => Code::Constant { value: value.into() },
+            None => Code::Levels(levels),
+        }
+    }
+}
+
+fn with_gaps(value: Role, gaps: bool) -> Vec<Role> {
+    if gaps { vec![value, Role::Missing] } else { vec![value] }
+}
+
+fn present<'a>(frame: &'a Frame, name: &str) -> &'a Cells {
+    frame.column(name).expect("located before")
+}
+
+fn texts<'a>(cells: impl Iterator<Item = Option<Cow<'a, str>>>) -> Cells {
+    let mut texts = TextCells::default();
+    cells.for_each(|cell| texts.push(cell.as_deref()));
+    Cells::from_texts(texts)
+}

@@ -1,0 +1,26 @@
+//! Fully connected nets: the paper's supervised baseline [`Mlp`] and the [`PiModel`].
+//!
+//! | module | holds |
+//! |---|---|
+//! | `net` | the layers, forward and a hand-derived backward pass |
+//! | `loss` | cross-entropy and consistency with their gradients |
+//! | `gradient` | gradients of a batch, summed over chunks in a fixed order |
+//! | `adam` | the optimiser |
+//! | `train` | the training loop of both learners |
+//! | `mlp`, `pi` | the learners |
+
+mod adam;
+mod gradient;
+mod loss;
+mod mlp;
+mod net;
+mod pi;
+mod train;
+
+pub(crate) use adam::Adam;
+pub(crate) use gradient::{CHUNK, Gradient, over_chunks};
+pub(crate) use loss::{cross_entropy, softmax};
+pub use mlp::{Mlp, NetModel};
+pub(crate) use net::{Net, number, softplus};
+pub use pi::PiModel;
+pub(crate) use train::Deck;
