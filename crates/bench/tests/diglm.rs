@@ -1,7 +1,7 @@
 //! What a user of DIGLM would notice.
 
 use flowgmm_bench::Diglm;
-use flowgmm_data::Layout;
+use flowgmm_data::ImageLayout;
 use semisup::{Classifier, Learner, SemiSupervised, Toy, metrics::accuracy, ndarray::Array2};
 
 const SHORT: Diglm = Diglm { lambda: 1.0, steps: Some(400) };
@@ -31,7 +31,7 @@ fn halves(n: usize, first: usize) -> (Array2<f64>, Vec<usize>) {
 
 #[test]
 fn images_take_the_flow_for_images() {
-    let layout = Layout::new(1, 8, 8).unwrap();
+    let layout = ImageLayout::new(1, 8, 8).unwrap();
     let (x, y) = halves(60, 0);
     let known = y.iter().enumerate().map(|(row, &k)| (row < 10).then_some(k)).collect();
     let data = SemiSupervised::new(x, known, vec!["left".into(), "right".into()], layout.names()).unwrap();

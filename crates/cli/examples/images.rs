@@ -18,7 +18,7 @@ use flowgmm::{
     tensor::Place,
     train::{Control, EpochRecord, ImageViews, Refine},
 };
-use flowgmm_data::Layout;
+use flowgmm_data::ImageLayout;
 use flowgmm_datasets::{ImageSet, Part, Store};
 use ndarray::Array2;
 use semisup::{Classifier, SemiSupervised, metrics::accuracy};
@@ -127,7 +127,7 @@ fn measure(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
         }
     };
     let shape = ImageShape { channels: train.channels, height: train.height, width: train.width };
-    let layout = Layout { channels: train.channels, height: train.height, width: train.width };
+    let layout = ImageLayout { channels: train.channels, height: train.height, width: train.width };
     let data = problem(&train, &shown, &held, arguments.labelled_only)?;
     drop(train);
     let config = configuration(&arguments, &data, shape)?;

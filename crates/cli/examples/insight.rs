@@ -187,7 +187,7 @@ fn table(path: &Path, header: Header, suffix: Option<&str>) -> Outcome<Labelled>
     let encoding = Encoding::learn(&Schema::infer(&frame, Some(&label), &[])?, &frame)?;
     let y: Option<Vec<usize>> = known.y.into_iter().collect();
     let y = y.ok_or("a row without a label")?;
-    let rows = Labelled::new(encoding.encode(&frame)?.x, y, known.classes, encoding.feature_names())?;
+    let rows = Labelled::new(encoding.apply(&frame)?.x, y, known.classes, encoding.feature_names())?;
     Ok(rows.with_steps(encoding.steps()))
 }
 

@@ -2,7 +2,7 @@
 
 use flowgmm::{
     Declared,
-    data::{KindName, Schema},
+    data::{DeclaredKind, Schema},
 };
 
 use crate::text;
@@ -28,10 +28,10 @@ impl DeclaredArgs {
     /// As the library takes them.
     pub fn declared(&self) -> Declared {
         let kinds = [
-            (&self.numeric, KindName::Numeric),
-            (&self.categorical, KindName::Categorical),
-            (&self.date, KindName::Date),
-            (&self.ignore, KindName::Ignore),
+            (&self.numeric, DeclaredKind::Numeric),
+            (&self.categorical, DeclaredKind::Categorical),
+            (&self.date, DeclaredKind::Date),
+            (&self.ignore, DeclaredKind::Ignore),
         ];
         let named = kinds.into_iter().flat_map(|(names, kind)| names.iter().map(move |name| (name.clone(), kind)));
         named.collect()

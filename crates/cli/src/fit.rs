@@ -394,7 +394,7 @@ fn seconds(text: &str) -> std::result::Result<Duration, String> {
 fn size(text: &str) -> std::result::Result<(usize, usize), String> {
     let sides = text.split_once(['x', 'X']).and_then(|(h, w)| Some((h.parse().ok()?, w.parse().ok()?)));
     let (height, width) = sides.ok_or("expected height and width, such as 32x32")?;
-    let checked = flowgmm::data::Layout::new(1, height, width);
+    let checked = flowgmm::data::ImageLayout::new(1, height, width);
     checked.map(|_| (height, width)).map_err(|error| error.to_string())
 }
 

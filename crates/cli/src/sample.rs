@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use flowgmm::{Model, SampleRequest, contact_sheet, data::Layout};
+use flowgmm::{Model, SampleRequest, contact_sheet, data::ImageLayout};
 use serde_json::json;
 
 use crate::{
@@ -71,7 +71,7 @@ fn write_table(args: &Args, model: &Model, global: &Global) -> Result<()> {
     }
 }
 
-fn write_sheet(args: &Args, model: &Model, layout: &Layout) -> Result<()> {
+fn write_sheet(args: &Args, model: &Model, layout: &ImageLayout) -> Result<()> {
     if args.n == Some(0) && !args.means {
         let what = "--n 0 leaves a contact sheet without images: ask for at least 1".to_string();
         return Err(Failure::Usage(what));

@@ -37,8 +37,8 @@ pub struct Prepared {
 impl Prepared {
     pub fn new(config: &FitConfig, data: &SemiSupervised) -> Result<Self> {
         let shapes = config.quantile_transform.learn(data.x());
-        let normal = semisup::shape(data.x(), &shapes);
-        let preprocess = config.prepare.learn(normal.view())?.behind(shapes.clone());
+        let normal = semisup::to_normal_columns(data.x(), &shapes);
+        let preprocess = config.prepare.learn(normal.view())?.with_column_maps(shapes.clone());
         let spread = match config.dequantise {
             Dequantise::Off => None,
             Dequantise::Uniform => Dequantiser::new(data.x(), data.steps(), &shapes, &preprocess),

@@ -1,6 +1,6 @@
 //! Contact sheets: a row of images for each class, as one picture.
 
-use flowgmm_data::{Layout, Picture};
+use flowgmm_data::{ImageLayout, Image};
 use ndarray::Array2;
 
 /// Pixels between images.
@@ -11,7 +11,7 @@ const SIDE: usize = 56;
 const BACKGROUND: u8 = 255;
 
 /// Images of each class, `[n, dim]`, as a PNG file with a row of images for each class.
-pub fn contact_sheet(rows: &[(String, Array2<f64>)], layout: &Layout) -> Vec<u8> {
+pub fn contact_sheet(rows: &[(String, Array2<f64>)], layout: &ImageLayout) -> Vec<u8> {
     let factor = (SIDE / layout.height.max(layout.width)).max(1);
     let columns = rows.iter().map(|row| row.1.nrows()).max().unwrap_or(0);
     let (down, across) = (layout.height * factor + GAP, layout.width * factor + GAP);
@@ -19,7 +19,7 @@ pub fn contact_sheet(rows: &[(String, Array2<f64>)], layout: &Layout) -> Vec<u8>
     let mut pixels = vec![BACKGROUND; layout.channels * height * width];
     for (r, row) in rows.iter().enumerate() {
         for (c, image) in row.1.rows().into_iter().enumerate() {
-            let picture = layout.picture(&image.to_vec());
+            let picture = layout.image(&image.to_vec());
             let (top, left) = (GAP + r * down, GAP + c * across);
             for plane in 0..layout.channels {
                 for y in 0..layout.height * factor {
@@ -30,7 +30,7 @@ pub fn contact_sheet(rows: &[(String, Array2<f64>)], layout: &Layout) -> Vec<u8>
             }
         }
     }
-    flowgmm_datasets::png(&Picture::new(layout.channels, height, width, pixels))
+    flowgmm_datasets::png(&Image::new(layout.channels, height, width, pixels))
 }
 
 #[cfg(test)]
@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn a_sheet_has_a_row_for_each_class_and_background_in_between() {
-        let layout = Layout::new(1, 2, 3).unwrap();
+        let layout = ImageLayout::new(1, 2, 3).unwrap();
         let x = |n: usize, value: f64| Array2::from_elem((n, layout.dim()), value);
         let bytes = contact_sheet(&[("a".into(), x(2, 10.0)), ("b".into(), x(1, 300.0))], &layout);
         assert!(bytes.starts_with(b"\x89PNG"));

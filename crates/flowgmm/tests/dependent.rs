@@ -45,7 +45,7 @@ fn data() -> (SemiSupervised, Vec<usize>) {
     let schema = Schema::infer(&frame, Some("y"), &[]).unwrap();
     let encoding = Encoding::learn(&schema, &frame).unwrap();
     let Labels { y, classes, .. } = labels(&frame, "y", &[]).unwrap();
-    let x = encoding.encode(&frame).unwrap().x;
+    let x = encoding.apply(&frame).unwrap().x;
     assert_eq!(encoding.dim(), 4 + 3 + 5 + 2, "a level is a dimension, a constant none");
     let data = SemiSupervised::new(x, y, classes, encoding.feature_names()).unwrap();
     (data.with_steps(encoding.steps()), truth)

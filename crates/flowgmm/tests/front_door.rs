@@ -153,7 +153,7 @@ fn images_in_memory_are_rows_too() {
 fn rows_come_back_from_every_layer() {
     let (model, frame) = table_model();
     let source = Source::frame(frame.clone());
-    let x = model.rows().encoding().unwrap().encode(&frame).unwrap().x;
+    let x = model.rows().encoding().unwrap().apply(&frame).unwrap().x;
     for layer in [Some(0), Some(1), None] {
         let mut chunks = flowgmm::encode(&model, &source, layer).unwrap();
         let z = chunks.next().unwrap().unwrap();

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use flowgmm_data::Picture;
+use flowgmm_data::Image;
 
 use super::Bench;
 
@@ -13,8 +13,8 @@ pub const TINY: &str = "[architecture]\ndepth = 2\nhidden = [16]\n[architecture.
                         stages = [{ couplings = 1, hidden = 6 }, { couplings = 1, hidden = 8 }]\n\
                         [train]\nsteps = 120\nbatch_labelled = 16\nbatch_unlabelled = 16\n";
 
-/// Picture `at` of class 0 (level bars) or 1 (upright ones), of any size; a function of its arguments alone.
-pub fn bars(class: usize, at: usize, channels: usize, height: usize, width: usize) -> Picture {
+/// Image `at` of class 0 (level bars) or 1 (upright ones), of any size; a function of its arguments alone.
+pub fn bars(class: usize, at: usize, channels: usize, height: usize, width: usize) -> Image {
     let noise = |i: usize| {
         let mixed = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15 ^ ((at as u64) << 7) ^ class as u64);
         (mixed >> 40) as u8 % 60
@@ -25,11 +25,11 @@ pub fn bars(class: usize, at: usize, channels: usize, height: usize, width: usiz
         let ink = if (along + at).is_multiple_of(4) || (along + at + 1).is_multiple_of(4) { 190 } else { 0 };
         ink + noise(i)
     };
-    Picture::new(channels, height, width, (0..channels * height * width).map(pixel).collect())
+    Image::new(channels, height, width, (0..channels * height * width).map(pixel).collect())
 }
 
 /// Writes a picture as PNG.
-pub fn write_png(bench: &Bench, path: &str, picture: &Picture) {
+pub fn write_png(bench: &Bench, path: &str, picture: &Image) {
     let path = bench.path(path);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, flowgmm_datasets::png(picture)).unwrap();

@@ -1,7 +1,7 @@
 //! How a page shows rows: images as pictures, rows of a table by the columns that separate the classes most, texts by their
 //! beginning.
 
-use flowgmm_data::{Frame, Layout};
+use flowgmm_data::{Frame, ImageLayout};
 use flowgmm_report::{Cell, Column, Columns, Grid, ImageSheet, Plot};
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
 use semisup::metrics::separation;
@@ -92,7 +92,7 @@ impl Display {
         self.layout().is_some()
     }
 
-    fn layout(&self) -> Option<&Layout> {
+    fn layout(&self) -> Option<&ImageLayout> {
         self.rows.layout()
     }
 
@@ -199,9 +199,9 @@ pub(super) fn ranked<'a>(values: impl Iterator<Item = (&'a str, f64)>) -> Vec<(&
 }
 
 /// Images as intensities from 0 to 1.
-fn pictures(layout: &Layout, x: ArrayView2<f64>) -> Vec<Vec<f64>> {
+fn pictures(layout: &ImageLayout, x: ArrayView2<f64>) -> Vec<Vec<f64>> {
     let picture = |row: ArrayView1<f64>| {
-        layout.picture(&row.to_vec()).pixels.into_iter().map(|byte| f64::from(byte) / 255.0).collect()
+        layout.image(&row.to_vec()).pixels.into_iter().map(|byte| f64::from(byte) / 255.0).collect()
     };
     x.rows().into_iter().map(picture).collect()
 }

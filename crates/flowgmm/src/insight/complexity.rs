@@ -10,7 +10,7 @@
 
 use std::f64::consts::LN_2;
 
-use flowgmm_data::Picture;
+use flowgmm_data::Image;
 
 /// Weight of q: counts outweigh it once this many errors have been seen.
 const WEIGHT: f64 = 4.0;
@@ -18,7 +18,7 @@ const WEIGHT: f64 = 4.0;
 const VALUES: usize = 256;
 
 /// The length of an image's code, in nats.
-pub fn code_length(picture: &Picture) -> f64 {
+pub fn code_length(picture: &Image) -> f64 {
     let (height, width) = (picture.height, picture.width);
     let q = initial();
     let mut counts = vec![[0u32; VALUES]; 3];
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn noise_is_long_and_order_is_short() {
         let length = |of: &mut dyn FnMut(usize) -> u8| {
-            code_length(&Picture::new(1, 28, 28, (0..784).map(of).collect()))
+            code_length(&Image::new(1, 28, 28, (0..784).map(of).collect()))
         };
         let mut rng = semisup::rng(1);
         let (flat, ramp) = (length(&mut |_| 7), length(&mut |at| (5 * (at % 28) + 2 * (at / 28)) as u8));

@@ -10,7 +10,7 @@
 //! independent normal columns, both in the space that the flow works in, where units cancel.
 
 use flowgmm_core::{SCORING_BATCH, tensor::to_array};
-use flowgmm_data::Layout;
+use flowgmm_data::ImageLayout;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 use semisup::metrics::arg_max;
 
@@ -48,7 +48,7 @@ pub struct OutOfDistributionDetector {
 
 #[derive(Clone, Debug)]
 enum Background {
-    Code(Layout),
+    Code(ImageLayout),
     Columns { mean: Array1<f64>, variance: Array1<f64> },
 }
 
@@ -126,7 +126,7 @@ impl Background {
     fn log_density(&self, model: &Model, x: ArrayView2<f64>) -> Vec<f64> {
         match self {
             Self::Code(layout) => {
-                let nats = |row: ArrayView1<f64>| -code_length(&layout.picture(&row.to_vec()));
+                let nats = |row: ArrayView1<f64>| -code_length(&layout.image(&row.to_vec()));
                 x.rows().into_iter().map(nats).collect()
             }
             Self::Columns { mean, variance } => {

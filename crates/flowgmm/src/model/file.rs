@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use flowgmm_core::{Container, FlowGmm, ModelSpec, fill, model_tensors, tensor::Place, train::History};
-use flowgmm_data::{Encoding, Layout};
+use flowgmm_data::{Encoding, ImageLayout};
 use semisup::Preprocess;
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +43,7 @@ struct Header3 {
     #[serde(default)]
     texts: Vec<TextColumn>,
     #[serde(default)]
-    layout: Option<Layout>,
+    layout: Option<ImageLayout>,
     temperature: f64,
     typical: Vec<f64>,
     decisions: Vec<Decision>,

@@ -53,7 +53,7 @@ impl Sample {
                 .collect()
         });
         let x = data.x().select(Axis(0), &rows);
-        let normal = semisup::shape(x.view(), &columns.learn(x.view()));
+        let normal = semisup::to_normal_columns(x.view(), &columns.learn(x.view()));
         Self { normal, y, n_classes: data.n_classes(), n_labelled, balance, folds }
     }
 

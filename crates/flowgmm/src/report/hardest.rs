@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use flowgmm_data::{Cells, Frame, Picture};
+use flowgmm_data::{Cells, Frame, Image};
 use flowgmm_report::{Cell, Column, Columns, Grid, ImageSheet, Plot, Section, Table};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 use serde::Serialize;
@@ -67,7 +67,7 @@ pub struct HardRow {
     pub values: Vec<Option<String>>,
     /// The image, if it is one.
     #[serde(skip)]
-    pub picture: Option<Picture>,
+    pub picture: Option<Image>,
 }
 
 /// A row that may be shown.
@@ -182,7 +182,7 @@ impl HardestRows {
 
 /// The pictures of rows that are images, in the order of their table.
 fn sheet(title: &str, rows: &[HardRow]) -> Option<ImageSheet> {
-    let pictures: Vec<&Picture> = rows.iter().filter_map(|row| row.picture.as_ref()).collect();
+    let pictures: Vec<&Image> = rows.iter().filter_map(|row| row.picture.as_ref()).collect();
     let first = pictures.first()?;
     Some(ImageSheet {
         title: title.into(),
@@ -194,7 +194,7 @@ fn sheet(title: &str, rows: &[HardRow]) -> Option<ImageSheet> {
 }
 
 /// Pixel values in 0..1.
-pub(super) fn intensities(picture: &Picture) -> Vec<f64> {
+pub(super) fn intensities(picture: &Image) -> Vec<f64> {
     picture.pixels.iter().map(|&pixel| f64::from(pixel) / 255.0).collect()
 }
 
@@ -302,7 +302,7 @@ fn completed(subject: &Subject, rows: Vec<Candidate>, columns: &[String]) -> Res
         probability: row.probability,
         typicality: typicality[i],
         values: columns.iter().map(|column| cell(column, i)).collect(),
-        picture: layout.map(|layout| layout.picture(&row.x)),
+        picture: layout.map(|layout| layout.image(&row.x)),
     };
     Ok(rows.into_iter().enumerate().map(hard).collect())
 }

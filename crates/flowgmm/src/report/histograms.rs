@@ -1,6 +1,6 @@
 //! Distributions of the columns that separate the classes most.
 
-use flowgmm_data::{Cells, Kind};
+use flowgmm_data::{Cells, ColumnKind};
 use flowgmm_report::{Figure, Histogram, Plot};
 use serde::Serialize;
 
@@ -71,7 +71,7 @@ fn middle(values: &[f64]) -> Vec<f64> {
 fn bins(subject: &Subject, column: &str, values: &[f64]) -> usize {
     let schema = subject.fit.training.schema.as_ref();
     let step = match schema.and_then(|schema| schema.column(column)).map(|column| &column.kind) {
-        Some(Kind::Numeric { facts, .. }) => facts.grid.or(facts.step),
+        Some(ColumnKind::Numeric { facts, .. }) => facts.grid.or(facts.step),
         _ => None,
     };
     let finite = || values.iter().copied().filter(|v| v.is_finite());

@@ -1,7 +1,7 @@
 //! Does the model know what rows look like? Its samples compared with real rows.
 
-use flowgmm_data::{Layout, Picture};
-use flowgmm_learners::{Judge, TwoSample, two_sample};
+use flowgmm_data::{ImageLayout, Image};
+use flowgmm_learners::{TwoSampleClassifier, TwoSample, two_sample};
 use flowgmm_report::{Columns, Estimate, Grid, ImageSheet, Intervals, Plot, Section};
 use ndarray::{Array2, Axis};
 use serde::Serialize;
@@ -39,9 +39,9 @@ pub struct ClassImages {
     /// The class.
     pub class: String,
     /// Labelled training images.
-    pub labelled: Vec<Picture>,
+    pub labelled: Vec<Image>,
     /// Samples from the model.
-    pub sampled: Vec<Picture>,
+    pub sampled: Vec<Image>,
 }
 
 impl SampleCheck {
@@ -75,7 +75,7 @@ impl SampleCheck {
         Section { heading, text, grids: vec![Grid::of(Columns::Two, figures)], ..Section::default() }
     }
 
-    fn sheet(&self, title: &str, pick: fn(&ClassImages) -> &Vec<Picture>) -> ImageSheet {
+    fn sheet(&self, title: &str, pick: fn(&ClassImages) -> &Vec<Image>) -> ImageSheet {
         let first = self.images.iter().find_map(|class| pick(class).first());
         let row = |class: &ClassImages| {
             (short(&class.class, 16), pick(class).iter().map(intensities).collect::<Vec<_>>())
@@ -98,7 +98,7 @@ fn told_apart(subject: &Subject) -> Result<Option<TwoSample>> {
     let (drawn, _) = subject.model().sample(real.nrows(), None, 1.0, &mut rng);
     // Samples as the user gets them: known levels, numbers on their grid.
     let drawn = match subject.rows().encoding() {
-        Some(encoding) => encoding.encode(&encoding.decode(drawn.view()))?.x,
+        Some(encoding) => encoding.apply(&encoding.invert(drawn.view()))?.x,
         None => drawn,
     };
     let is_finite = |&row: &usize| drawn.row(row).iter().all(|v| v.is_finite());
@@ -107,11 +107,11 @@ fn told_apart(subject: &Subject) -> Result<Option<TwoSample>> {
 }
 
 /// Labelled images and samples of each class.
-fn images(subject: &Subject, layout: &Layout) -> Vec<ClassImages> {
+fn images(subject: &Subject, layout: &ImageLayout) -> Vec<ClassImages> {
     let (data, model) = (subject.data(), subject.model());
     let mut rng = semisup::rng(subject.settings().seed);
-    let pictures = |x: &Array2<f64>| -> Vec<Picture> {
-        x.rows().into_iter().map(|row| layout.picture(&row.to_vec())).collect()
+    let pictures = |x: &Array2<f64>| -> Vec<Image> {
+        x.rows().into_iter().map(|row| layout.image(&row.to_vec())).collect()
     };
     let mut of_class = |k: usize| {
         let own = (0..data.n()).filter(|&row| data.y()[row] == Some(k)).take(IMAGES);
@@ -127,8 +127,8 @@ fn images(subject: &Subject, layout: &Layout) -> Vec<ClassImages> {
 fn text(found: TwoSample, overview: &Overview) -> String {
     let rows = if overview.has_test_rows { "test rows" } else { "rows it was fitted to" };
     let classifier = match found.classifier {
-        Judge::Logistic => "logistic regression on the columns and their squares",
-        Judge::Neighbours => "a nearest-neighbour classifier",
+        TwoSampleClassifier::Logistic => "logistic regression on the columns and their squares",
+        TwoSampleClassifier::Neighbours => "a nearest-neighbour classifier",
     };
     let verdict = match found.interval {
         interval if interval.low <= 0.5 => "no better than chance: it found no difference",

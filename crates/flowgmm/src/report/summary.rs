@@ -1,6 +1,6 @@
 //! The report in a few sentences and numbers, for the summary of a fit.
 
-use flowgmm_learners::{Judge, TwoSample};
+use flowgmm_learners::{TwoSampleClassifier, TwoSample};
 use serde::Serialize;
 
 use super::{Comparison, Report, Verdict};
@@ -58,7 +58,7 @@ pub struct TwoSampleSummary {
     /// Number of rows and samples.
     pub n: usize,
     /// The classifier.
-    pub classifier: Judge,
+    pub classifier: TwoSampleClassifier,
 }
 
 impl Summary {

@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! Frame ─texts embedded─Encoding→ x [n, dim] ─Encoding→ Frame          a table
-//! Image ─Layout→ x [n, dim] of pixel values 0..=255 ─Layout→ Image     images
+//! Image ─ImageLayout→ x [n, dim] of pixel values 0..=255 ─ImageLayout→ Image     images
 //! x [n, dim] as it is                                                  a matrix
 //! ```
 
 pub mod text;
 
-use flowgmm_data::{Cells, Column, Encoding, Frame, Layout, Likelihood};
+use flowgmm_data::{Cells, Column, Encoding, Frame, ImageLayout, Likelihood};
 use ndarray::{Array2, ArrayView2};
 use semisup::ImageShape;
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,7 @@ pub enum Rows {
     /// Images in one size and colour.
     Images {
         /// Size and colour.
-        layout: Layout,
+        layout: ImageLayout,
     },
 }
 
@@ -80,7 +80,7 @@ impl Rows {
     }
 
     /// Size and colour of images.
-    pub fn layout(&self) -> Option<&Layout> {
+    pub fn layout(&self) -> Option<&ImageLayout> {
         match self {
             Self::Images { layout } => Some(layout),
             Self::Matrix { .. } | Self::Table { .. } => None,
@@ -89,7 +89,7 @@ impl Rows {
 
     /// The shape of rows that are images, padding included.
     pub fn image_shape(&self) -> Option<ImageShape> {
-        self.layout().map(Layout::shape)
+        self.layout().map(ImageLayout::shape)
     }
 
     /// The column that held the labels when the model was fitted.
@@ -121,13 +121,13 @@ impl Rows {
     pub fn decode(&self, x: ArrayView2<f64>) -> Result<Frame> {
         let lines = (1..=x.nrows() as u64).collect();
         let columns: Vec<Column> = match self {
-            Self::Table { encoding, .. } => return Ok(encoding.decode(x)),
+            Self::Table { encoding, .. } => return Ok(encoding.invert(x)),
             Self::Matrix { columns } => {
                 let named = columns.iter().zip(x.columns());
                 named.map(|(name, values)| numbers(name.clone(), values.to_vec())).collect()
             }
             Self::Images { layout } => {
-                let images: Vec<_> = x.rows().into_iter().map(|row| layout.picture(&row.to_vec())).collect();
+                let images: Vec<_> = x.rows().into_iter().map(|row| layout.image(&row.to_vec())).collect();
                 let pixel = |at: usize| images.iter().map(|image| image.pixels[at].into()).collect();
                 let names = layout.pixel_names().into_iter().enumerate();
                 names.map(|(at, name)| numbers(name, pixel(at))).collect()
@@ -139,7 +139,7 @@ impl Rows {
     /// Numbers with values that such rows cannot have put right: pixel values rounded and cut to 0..=255.
     pub(crate) fn possible(&self, x: Array2<f64>) -> Array2<f64> {
         let Self::Images { layout } = self else { return x };
-        let rows = x.rows().into_iter().flat_map(|row| layout.row(layout.picture(&row.to_vec())));
+        let rows = x.rows().into_iter().flat_map(|row| layout.row(layout.image(&row.to_vec())));
         Array2::from_shape_vec(x.dim(), rows.map(f64::from).collect()).expect("as many pixels")
     }
 

@@ -279,11 +279,11 @@ impl<'a> Chunks<'a> {
         let x = match self.rows {
             Rows::Table { encoding, .. } => {
                 let encoded = match embedder {
-                    None => encoding.encode(&frame)?,
+                    None => encoding.apply(&frame)?,
                     Some(embedder) => {
                         let embedded = embedder.embed(&frame, observer)?;
                         self.warnings.extend(embedder.take_warnings());
-                        encoding.encode(&embedded)?
+                        encoding.apply(&embedded)?
                     }
                 };
                 substitutions.add(&encoded);

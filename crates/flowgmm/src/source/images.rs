@@ -2,7 +2,7 @@
 
 use std::{ops::Range, path::Path};
 
-use flowgmm_data::Layout;
+use flowgmm_data::ImageLayout;
 use flowgmm_datasets::{Collection, ImageSource, LabelSplits, ReadOptions};
 use ndarray::Array2;
 
@@ -148,7 +148,7 @@ impl Images {
     }
 
     /// The size of most images, or the one asked for; grey only if all are.
-    pub(crate) fn layout(&self, size: Option<(usize, usize)>) -> Result<Layout> {
+    pub(crate) fn layout(&self, size: Option<(usize, usize)>) -> Result<ImageLayout> {
         match &self.items {
             Items::Files(collection) => Ok(collection.layout(size)?),
             Items::Array { images, .. } => images.layout(size),
@@ -156,7 +156,7 @@ impl Images {
     }
 
     /// Pixels of some images as the model sees them, `[n, dim]`.
-    pub(crate) fn rows(&self, layout: &Layout, range: Range<usize>) -> Result<Array2<f64>> {
+    pub(crate) fn rows(&self, layout: &ImageLayout, range: Range<usize>) -> Result<Array2<f64>> {
         match &self.items {
             Items::Files(collection) => Ok(collection.rows(layout, range)?),
             Items::Array { images, .. } => Ok(images.rows(layout, range)),
@@ -164,7 +164,7 @@ impl Images {
     }
 
     /// How images were found, and how they are changed to fit the layout.
-    pub(crate) fn warnings(&self, layout: &Layout) -> Vec<String> {
+    pub(crate) fn warnings(&self, layout: &ImageLayout) -> Vec<String> {
         let Items::Files(collection) = &self.items else { return Vec::new() };
         let notes = collection.notes().iter().cloned().chain(collection.changes(layout));
         notes.map(|note| format!("{}: {note}", self.name)).collect()

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use flowgmm_data::{Layout, Picture};
+use flowgmm_data::{ImageLayout, Image};
 use ndarray::Array2;
 use semisup::ImageShape;
 
@@ -40,18 +40,18 @@ impl ImageArray {
     }
 
     /// Size and colour in which a model sees them.
-    pub(super) fn layout(&self, size: Option<(usize, usize)>) -> Result<Layout> {
+    pub(super) fn layout(&self, size: Option<(usize, usize)>) -> Result<ImageLayout> {
         let (height, width) = size.unwrap_or((self.shape.height, self.shape.width));
-        Ok(Layout::new(self.shape.channels, height, width)?)
+        Ok(ImageLayout::new(self.shape.channels, height, width)?)
     }
 
     /// Pixels of some images as a model sees them, `[n, dim]`.
-    pub(super) fn rows(&self, layout: &Layout, range: Range<usize>) -> Array2<f64> {
+    pub(super) fn rows(&self, layout: &ImageLayout, range: Range<usize>) -> Array2<f64> {
         let ImageShape { channels, height, width } = self.shape;
         let mut x = Array2::zeros((range.len(), layout.dim()));
         for (mut row, at) in x.rows_mut().into_iter().zip(range) {
             let pixels = &self.pixels[at * self.shape.dim()..(at + 1) * self.shape.dim()];
-            let image = Picture::new(channels, height, width, pixels.to_vec());
+            let image = Image::new(channels, height, width, pixels.to_vec());
             row.iter_mut().zip(layout.row(image)).for_each(|(to, pixel)| *to = f64::from(pixel));
         }
         x

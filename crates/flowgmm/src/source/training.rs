@@ -1,6 +1,6 @@
 //! Rows to learn from: read whole, with what their columns mean and where each row came from.
 
-use flowgmm_data::{Encoding, Frame, Kind, KindName, Labels as TableLabels, Schema, labels_of};
+use flowgmm_data::{Encoding, Frame, ColumnKind, DeclaredKind, Labels as TableLabels, Schema, labels_of};
 use ndarray::{Array2, Axis};
 use semisup::SemiSupervised;
 
@@ -70,7 +70,7 @@ impl Training {
             labels_of(&frame, label, classes)?;
             // Embedding texts would take its time.
             if let Some(encoding) = self.rows.encoding().filter(|_| self.rows.texts().is_empty()) {
-                encoding.encode(&frame)?;
+                encoding.apply(&frame)?;
             }
         }
         Ok(())
@@ -129,14 +129,14 @@ fn of_table(request: &Request, observer: &mut dyn Observer) -> Result<Training> 
     let schema = Schema::infer(&frame, Some(label), &request.declared)?;
     warnings.extend(schema_warnings(&schema));
     let encoding = Encoding::learn(&schema, &frame)?;
-    let x = encoding.encode(&frame)?.x;
+    let x = encoding.apply(&frame)?.x;
     let data = SemiSupervised::new(x, y, classes, encoding.feature_names())?.with_steps(encoding.steps());
     let rows = Rows::Table { encoding, texts, label: Some(label.to_string()) };
     Ok(Training { data, rows, schema: Some(schema), origins, warnings, decisions: Vec::new() })
 }
 
 fn schema_warnings(schema: &Schema) -> Vec<String> {
-    let texts = schema.columns().iter().filter(|column| column.kind == Kind::Text);
+    let texts = schema.columns().iter().filter(|column| column.kind == ColumnKind::Text);
     let unused = texts.map(|column| {
         format!(
             "column '{}': it holds text and is not used; name it and a sentence encoder to use it",
@@ -236,7 +236,7 @@ fn joined(request: &Request, parts: &[Images], observer: &mut dyn Observer) -> R
 }
 
 /// What columns are, where the program would guess otherwise.
-pub type Declared = Vec<(String, KindName)>;
+pub type Declared = Vec<(String, DeclaredKind)>;
 
 /// Which line of which file each row came from.
 #[derive(Clone, Debug, Default)]
