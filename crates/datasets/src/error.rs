@@ -22,8 +22,8 @@ pub enum Error {
 
     /// No room for a download.
     #[error(
-        "the disk of {} is full after {written} bytes. What was downloaded is kept: make room and run the same \
-         command again to go on, or choose another directory",
+        "the disk of {} is full after {written} bytes. What was downloaded is kept: make room, and the next \
+         attempt resumes from there, or choose another directory",
         path.display()
     )]
     DiskFull {
@@ -107,9 +107,7 @@ pub enum Error {
     },
 
     /// No directory for downloads is known.
-    #[error(
-        "there is no directory for downloads: set FLOWGMM_CACHE, XDG_CACHE_HOME or HOME, or name a directory"
-    )]
+    #[error("no directory for downloads is set, and one is needed")]
     NoCache,
 
     /// The store was told not to use the network.
@@ -137,8 +135,8 @@ pub enum Error {
 
     /// The network or the server failed.
     #[error(
-        "cannot download {url}: {why}. What was downloaded is kept: run the same command again to go on. Behind a \
-         proxy, set HTTPS_PROXY or HTTP_PROXY, and SSL_CERT_FILE if it has certificates of its own"
+        "cannot download {url}: {why}. What was downloaded is kept: the next attempt resumes from there. A proxy \
+         between here and the server must be set, and so must its certificates if it has its own"
     )]
     Network {
         /// The address.
@@ -201,7 +199,7 @@ pub enum Error {
     },
 
     /// The caller stopped a download.
-    #[error("stopped. What was downloaded of {} is kept: run the same command again to go on", path.display())]
+    #[error("stopped. What was downloaded of {} is kept: the next attempt resumes from there", path.display())]
     Stopped {
         /// The file.
         path: PathBuf,

@@ -10,37 +10,39 @@ use crate::{
     read_uci, read_yahoo, read_yahoo_archive,
 };
 
-/// Which part of a dataset.
+/// The training or the test rows of a dataset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// To learn from.
+pub enum Subset {
+    /// Rows to learn from.
     Train,
-    /// To be scored on.
+    /// Rows to be scored on.
     Test,
 }
 
 impl Store {
     /// The images of a dataset.
-    pub fn images(&self, name: &str, part: Part) -> Result<ImageSet> {
+    pub fn images(&self, name: &str, subset: Subset) -> Result<ImageSet> {
         let dataset = find(name)?;
         match dataset.kind {
             Kind::Idx(classes) => {
-                let prefix = choose(part, "train", "t10k");
+                let prefix = choose(subset, "train", "t10k");
                 let images = self.path(dataset, &format!("{prefix}-images-idx3-ubyte.gz"))?;
                 let labels = self.path(dataset, &format!("{prefix}-labels-idx1-ubyte.gz"))?;
                 read_idx(&images, &labels, classes)
             }
-            Kind::Cifar10 => self.cifar10(dataset, part),
-            Kind::Svhn => read_svhn(&self.path(dataset, choose(part, "train_32x32.mat", "test_32x32.mat"))?),
+            Kind::Cifar10 => self.cifar10(dataset, subset),
+            Kind::Svhn => {
+                read_svhn(&self.path(dataset, choose(subset, "train_32x32.mat", "test_32x32.mat"))?)
+            }
             _ => Err(wrong_kind(dataset, "images")),
         }
     }
 
     /// From the archive, else from the batches that lie beside each other, from the first on.
-    fn cifar10(&self, dataset: &'static Dataset, part: Part) -> Result<ImageSet> {
-        let names: Vec<String> = match part {
-            Part::Train => (1..=5).map(|batch| format!("data_batch_{batch}.bin")).collect(),
-            Part::Test => vec!["test_batch.bin".into()],
+    fn cifar10(&self, dataset: &'static Dataset, subset: Subset) -> Result<ImageSet> {
+        let names: Vec<String> = match subset {
+            Subset::Train => (1..=5).map(|batch| format!("data_batch_{batch}.bin")).collect(),
+            Subset::Test => vec!["test_batch.bin".into()],
         };
         if let Some((_, archive)) = self.locate(dataset, &dataset.files[0]) {
             return read_cifar10_archive(&archive, &names.iter().map(String::as_str).collect::<Vec<_>>());
@@ -53,9 +55,9 @@ impl Store {
     }
 
     /// The texts of a dataset.
-    pub fn texts(&self, name: &str, part: Part) -> Result<TextSet> {
+    pub fn texts(&self, name: &str, subset: Subset) -> Result<TextSet> {
         let dataset = find(name)?;
-        let file = choose(part, "train.csv", "test.csv");
+        let file = choose(subset, "train.csv", "test.csv");
         match dataset.kind {
             Kind::AgNews => read_ag_news(&self.path(dataset, file)?),
             Kind::Yahoo => match (self.locate_name(dataset, file), self.locate(dataset, &dataset.files[0])) {
@@ -85,11 +87,11 @@ impl Store {
     }
 
     /// The rows of `hepmass` or `hepmass-all`, as they are.
-    pub fn hepmass(&self, name: &str, part: Part, rows: Rows) -> Result<Labelled> {
+    pub fn hepmass(&self, name: &str, subset: Subset, rows: Rows) -> Result<Labelled> {
         let dataset = find(name)?;
         match dataset.kind {
             Kind::Hepmass => {
-                let file = &dataset.files[choose(part, 0, 1)];
+                let file = &dataset.files[choose(subset, 0, 1)];
                 read_hepmass(&self.path(dataset, file.name)?, rows)
             }
             _ => Err(wrong_kind(dataset, "HEPMASS")),
@@ -138,7 +140,7 @@ impl Store {
     fn absent(&self, dataset: &'static Dataset, name: &str) -> Error {
         let known = dataset.files.iter().find(|file| file.name == name);
         let remedy = match known.is_some_and(|file| !file.urls.is_empty()) {
-            true => format!("Run 'flowgmm data get {}', or get it from {}", dataset.name, dataset.home),
+            true => format!("It can be downloaded, or found at {}", dataset.home),
             false => format!("See {} for what there is of it", dataset.home),
         };
         let looked = self.places(dataset, name);
@@ -146,10 +148,10 @@ impl Store {
     }
 }
 
-fn choose<T>(part: Part, train: T, test: T) -> T {
-    match part {
-        Part::Train => train,
-        Part::Test => test,
+fn choose<T>(subset: Subset, train: T, test: T) -> T {
+    match subset {
+        Subset::Train => train,
+        Subset::Test => test,
     }
 }
 
