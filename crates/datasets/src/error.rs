@@ -9,7 +9,7 @@ use std::{
 #[derive(thiserror::Error, Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The machine failed to do something with a file.
+    /// The operating system failed to read or write a file.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
         /// What was tried: "read", "write", ...
@@ -66,7 +66,7 @@ pub enum Error {
         hint: String,
     },
 
-    /// A dataset that is something else, such as images where a table was asked for.
+    /// A dataset of another kind than requested, such as images instead of a table.
     #[error("'{name}' holds {found}, not {wanted}")]
     WrongKind {
         /// The dataset.
@@ -77,8 +77,8 @@ pub enum Error {
         wanted: &'static str,
     },
 
-    /// A file is in none of the places looked at.
-    #[error("{file} of '{dataset}' is not there. Looked at {}. {remedy}", places(looked))]
+    /// A file is in none of the directories searched.
+    #[error("{file} of '{dataset}' was not found. Searched {}. {remedy}", places(looked))]
     Absent {
         /// The dataset.
         dataset: &'static str,
@@ -90,7 +90,7 @@ pub enum Error {
         remedy: String,
     },
 
-    /// A file that nobody may be asked for.
+    /// A file without an address to download it from.
     #[error(
         "{file} of '{dataset}' has no address to download from. Get it from {home} and put it at {}",
         place.display()
@@ -192,7 +192,7 @@ pub enum Error {
     },
 
     /// Another process is writing the same file.
-    #[error("another process is downloading {}: wait for it, then run this again", path.display())]
+    #[error("another process is downloading {}: wait until it is done", path.display())]
     Busy {
         /// The unfinished file.
         path: PathBuf,
@@ -224,7 +224,7 @@ pub enum Error {
     },
 }
 
-/// Who has to act on an error; the program's exit codes follow it.
+/// What has to change before an error goes away: the request, the data, or the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
     /// The request: an unknown name, a wrong kind.
@@ -236,7 +236,7 @@ pub enum Blame {
 }
 
 impl Error {
-    /// Who has to act.
+    /// What has to change before it goes away.
     pub fn blame(&self) -> Blame {
         match self {
             Self::UnknownDataset { .. } | Self::WrongKind { .. } => Blame::Usage,

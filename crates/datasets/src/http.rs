@@ -1,4 +1,4 @@
-//! One GET request: with a range, through a proxy, after redirects. Retrying is the caller's business.
+//! One GET request: with a range, through a proxy, after redirects. The caller retries.
 
 use std::{io::Read, time::Duration};
 
@@ -29,7 +29,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// An answer with a body: status 200, 206 or 416.
+/// A response with a body: status 200, 206 or 416.
 pub(crate) struct Answer {
     pub status: u16,
     /// Bytes of the body.

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use semisup::Labelled;
 
 use crate::{
-    Cells, Dataset, Error, ImageSet, Kind, LabelAt, LabelSplits, Result, Rows, Store, TextSet, find,
-    read_ag_news, read_cifar10, read_cifar10_archive, read_hepmass, read_idx, read_miniboone, read_svhn,
-    read_uci, read_yahoo, read_yahoo_archive,
+    Dataset, DatasetKind, Error, ImageSet, LabelAt, LabelSplits, Result, RowSelection, Separator, Store,
+    TextSet, find, read_ag_news, read_cifar10, read_cifar10_archive, read_hepmass, read_idx, read_miniboone,
+    read_svhn, read_uci, read_yahoo, read_yahoo_archive,
 };
 
 /// The training or the test rows of a dataset.
@@ -24,14 +24,14 @@ impl Store {
     pub fn images(&self, name: &str, subset: Subset) -> Result<ImageSet> {
         let dataset = find(name)?;
         match dataset.kind {
-            Kind::Idx(classes) => {
+            DatasetKind::Idx(classes) => {
                 let prefix = choose(subset, "train", "t10k");
                 let images = self.path(dataset, &format!("{prefix}-images-idx3-ubyte.gz"))?;
                 let labels = self.path(dataset, &format!("{prefix}-labels-idx1-ubyte.gz"))?;
                 read_idx(&images, &labels, classes)
             }
-            Kind::Cifar10 => self.cifar10(dataset, subset),
-            Kind::Svhn => {
+            DatasetKind::Cifar10 => self.cifar10(dataset, subset),
+            DatasetKind::Svhn => {
                 read_svhn(&self.path(dataset, choose(subset, "train_32x32.mat", "test_32x32.mat"))?)
             }
             _ => Err(wrong_kind(dataset, "images")),
@@ -59,12 +59,14 @@ impl Store {
         let dataset = find(name)?;
         let file = choose(subset, "train.csv", "test.csv");
         match dataset.kind {
-            Kind::AgNews => read_ag_news(&self.path(dataset, file)?),
-            Kind::Yahoo => match (self.locate_name(dataset, file), self.locate(dataset, &dataset.files[0])) {
-                (Some(path), _) => read_yahoo(&path),
-                (None, Some((_, archive))) => read_yahoo_archive(&archive, file),
-                (None, None) => Err(self.absent(dataset, dataset.files[0].name)),
-            },
+            DatasetKind::AgNews => read_ag_news(&self.path(dataset, file)?),
+            DatasetKind::Yahoo => {
+                match (self.locate_name(dataset, file), self.locate(dataset, &dataset.files[0])) {
+                    (Some(path), _) => read_yahoo(&path),
+                    (None, Some((_, archive))) => read_yahoo_archive(&archive, file),
+                    (None, None) => Err(self.absent(dataset, dataset.files[0].name)),
+                }
+            }
             _ => Err(wrong_kind(dataset, "texts")),
         }
     }
@@ -73,24 +75,24 @@ impl Store {
     pub fn table(&self, name: &str) -> Result<Labelled> {
         let dataset = find(name)?;
         match dataset.kind {
-            Kind::MiniBoone => read_miniboone(&self.path(dataset, "MiniBooNE_PID.txt")?),
-            Kind::Uci(cells, label) => {
+            DatasetKind::MiniBoone => read_miniboone(&self.path(dataset, "MiniBooNE_PID.txt")?),
+            DatasetKind::Uci(separator, label) => {
                 if let Some((_, path)) = self.merged(dataset) {
-                    return read_uci(&[&path], Cells::Comma, LabelAt::Last);
+                    return read_uci(&[&path], Separator::Comma, LabelAt::Last);
                 }
                 let paths: Result<Vec<PathBuf>> =
                     dataset.files.iter().map(|file| self.path(dataset, file.name)).collect();
-                read_uci(&paths?.iter().map(PathBuf::as_path).collect::<Vec<_>>(), cells, label)
+                read_uci(&paths?.iter().map(PathBuf::as_path).collect::<Vec<_>>(), separator, label)
             }
             _ => Err(wrong_kind(dataset, "a table in one part")),
         }
     }
 
     /// The rows of `hepmass` or `hepmass-all`, as they are.
-    pub fn hepmass(&self, name: &str, subset: Subset, rows: Rows) -> Result<Labelled> {
+    pub fn hepmass(&self, name: &str, subset: Subset, rows: RowSelection) -> Result<Labelled> {
         let dataset = find(name)?;
         match dataset.kind {
-            Kind::Hepmass => {
+            DatasetKind::Hepmass => {
                 let file = &dataset.files[choose(subset, 0, 1)];
                 read_hepmass(&self.path(dataset, file.name)?, rows)
             }

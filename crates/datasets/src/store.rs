@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    Checked, DataFile, Dataset, Error, Extent, KnownCopy, Network, Observer, Result, Retry,
+    Checked, DataFile, Dataset, DownloadObserver, Error, Extent, KnownCopy, Network, Result, Retry,
     download::download,
     find, list,
     verify::{verify_copy, verify_found},
@@ -70,32 +70,32 @@ impl StoreOptions {
     }
 }
 
-/// What became of a file.
+/// A file that was found or downloaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fetched {
     /// Where it is.
     pub path: PathBuf,
-    /// How far it was checked.
+    /// How it was checked.
     pub checked: Checked,
-    /// Whether it was there before.
+    /// Whether it was there already.
     pub was_there: bool,
 }
 
-/// The state of a file.
+/// A file of a dataset and its state.
 #[derive(Debug)]
 pub struct FileCheck {
     /// The file.
     pub file: &'static str,
-    /// How it is.
+    /// Its state.
     pub state: State,
 }
 
-/// How a file is.
+/// Whether a file is present and intact.
 #[derive(Debug)]
 pub enum State {
-    /// It is there and, as far as is known, right.
+    /// It is there, and it passed every check that is known for it.
     Present(PathBuf, Checked),
-    /// It is there and wrong.
+    /// It is there and failed a check.
     Damaged(PathBuf, Error),
     /// It is in none of these places.
     Absent(Vec<PathBuf>),
@@ -121,12 +121,16 @@ impl Store {
     }
 
     /// Makes sure that all files of a dataset are there, and downloads those that are not.
-    pub fn get(&self, name: &str, observer: &mut Observer) -> Result<Vec<Fetched>> {
+    pub fn get(&self, name: &str, observer: &mut DownloadObserver) -> Result<Vec<Fetched>> {
         self.get_dataset(find(name)?, observer)
     }
 
     /// [`Store::get`] for a dataset that need not be in the registry.
-    pub fn get_dataset(&self, dataset: &'static Dataset, observer: &mut Observer) -> Result<Vec<Fetched>> {
+    pub fn get_dataset(
+        &self,
+        dataset: &'static Dataset,
+        observer: &mut DownloadObserver,
+    ) -> Result<Vec<Fetched>> {
         if let Some((copy, path)) = self.merged(dataset) {
             let checked = verify_copy(&path, copy.checksum)?;
             return Ok(vec![Fetched { path, checked, was_there: true }]);
@@ -138,7 +142,7 @@ impl Store {
         &self,
         dataset: &'static Dataset,
         file: &'static DataFile,
-        observer: &mut Observer,
+        observer: &mut DownloadObserver,
     ) -> Result<Fetched> {
         let target = self.options.downloads.as_ref().map(|root| root.join(dataset.folder).join(file.name));
         if let Some((name, path)) = self.locate(dataset, file) {
@@ -214,7 +218,7 @@ impl Store {
         Some((copy, self.locate_name(dataset, copy.name)?))
     }
 
-    /// A file that does the service of `file`, and the name it has.
+    /// A file that holds the content of `file`, and the name it has.
     pub(crate) fn locate(&self, dataset: &Dataset, file: &DataFile) -> Option<(String, PathBuf)> {
         let whole = file.copies.iter().filter(|copy| copy.extent == Extent::Whole).map(|copy| copy.name);
         let mut names = std::iter::once(file.name).chain(whole);

@@ -171,7 +171,7 @@ fn a_stopped_download_is_kept() {
     let (folder, server) =
         (tempdir().unwrap(), Server::start(|request, _| Reply::ranged(request, &content())));
     let (store, set) = (store(folder.path(), 1), dataset(&[server.url("/a")], SIZE, Some(MD5)));
-    let mut stop = |progress: Progress| match progress.done {
+    let mut stop = |progress: DownloadProgress| match progress.done {
         0 => ControlFlow::Continue(()),
         _ => ControlFlow::Break(()),
     };

@@ -40,7 +40,9 @@ fn what_is_absent_is_said() {
     let Some(root) = real_data("kmnist") else { return };
     let error = Store::offline(root).images("kmnist", Subset::Train).unwrap_err().to_string();
     assert!(
-        error.contains("train-images-idx3-ubyte.gz") && error.contains("'kmnist'") && error.contains("downloaded"),
+        error.contains("train-images-idx3-ubyte.gz")
+            && error.contains("'kmnist'")
+            && error.contains("downloaded"),
         "{error}"
     );
 }

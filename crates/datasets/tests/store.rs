@@ -132,8 +132,8 @@ fn tables_by_name() {
     write(folder.path(), "miniboone/MiniBooNE_PID.txt", miniboone().as_bytes());
     assert_eq!(store.table("miniboone").unwrap().n(), 20);
     write(folder.path(), "hepmass/1000_test.csv", hepmass(9, true).as_bytes());
-    assert_eq!(store.hepmass("hepmass", Subset::Test, Rows::All).unwrap().n(), 9);
-    assert!(store.hepmass("hepmass", Subset::Train, Rows::Fraction(0.2, &mut rng(1))).is_err());
+    assert_eq!(store.hepmass("hepmass", Subset::Test, RowSelection::All).unwrap().n(), 9);
+    assert!(store.hepmass("hepmass", Subset::Train, RowSelection::Fraction(0.2, &mut rng(1))).is_err());
     write(folder.path(), "tabular/pendigits.tra", b"1,2,0\n");
     assert!(
         store.table("pendigits").unwrap_err().to_string().contains("pendigits.tes"),

@@ -17,7 +17,11 @@ fn main() -> Result<(), flowgmm_tables::Error> {
         let batches = reader.collect::<Result<Vec<_>, _>>()?;
         let seconds = start.elapsed().as_secs_f64();
         let (rows, columns) = (batches.iter().map(|batch| batch.n()).sum::<usize>(), batches[0].columns());
-        println!("{path}: {rows} x {} read in {seconds:.3} s, {:.0} MB/s", columns.len(), bytes / 1e6 / seconds);
+        println!(
+            "{path}: {rows} x {} read in {seconds:.3} s, {:.0} MB/s",
+            columns.len(),
+            bytes / 1e6 / seconds
+        );
 
         let kind = |cells: &Cells| match cells {
             Cells::Numbers(_) => ColumnType::Number,

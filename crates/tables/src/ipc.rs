@@ -211,7 +211,7 @@ impl Messages {
         }
     }
 
-    /// As many bytes, allocated as they come and not as they are promised.
+    /// Exactly as many bytes. Memory is allocated as bytes arrive, not as the message claims.
     fn exactly(&mut self, length: u64) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let taken = (&mut self.stream).take(length).read_to_end(&mut bytes);

@@ -10,7 +10,8 @@ use arrow_array::RecordBatch;
 use flowgmm_data::{Cells, Frame};
 
 use crate::{
-    ColumnType, Error, InputFormat, Options, Reader, Result, record_batch::Layout, record_batch::Slices, writer,
+    ColumnType, Error, InputFormat, Options, Reader, Result, record_batch::Layout, record_batch::Slices,
+    writer,
 };
 
 /// The frame of a record batch, read as an Arrow file with this one batch is read.
@@ -62,8 +63,7 @@ pub fn open_batches(batches: Vec<RecordBatch>, name: &str, options: &Options) ->
     let mut warnings = Vec::new();
     let layout = Layout::new(name, &schema, options, &mut warnings)?;
     let rows = options.rows(layout.width(&schema));
-    let frames =
-        Batches { name: name.into(), waiting: batches.into(), slices: Slices::new(rows), layout };
+    let frames = Batches { name: name.into(), waiting: batches.into(), slices: Slices::new(rows), layout };
     Ok(Reader::new(name, InputFormat::Arrow, options.header, warnings, Box::new(frames)))
 }
 

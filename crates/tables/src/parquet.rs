@@ -12,7 +12,7 @@ use parquet::{
     file::metadata::ParquetMetaData,
 };
 
-use crate::{Options, Result, Warning, record_batch::Layout, damage::decode, shared::Shared};
+use crate::{Options, Result, Warning, damage::decode, record_batch::Layout, shared::Shared};
 
 pub(crate) const FORMAT: &str = "Parquet";
 

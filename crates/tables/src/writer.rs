@@ -4,6 +4,7 @@
 
 mod columnar;
 mod delimited;
+mod digits;
 mod json;
 
 use std::io::{self, Write};

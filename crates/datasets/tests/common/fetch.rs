@@ -26,7 +26,7 @@ pub fn dataset(urls: &[String], size: Option<u64>, checksum: Option<Checksum>) -
         licence: "",
         home: "http://example.org/",
         folder: "test",
-        kind: Kind::MiniBoone,
+        kind: DatasetKind::MiniBoone,
         files: Box::leak(Box::new([file])),
         merged: None,
     }))
