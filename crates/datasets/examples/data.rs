@@ -2,7 +2,7 @@
 
 use std::{ops::ControlFlow, process::ExitCode};
 
-use flowgmm_datasets::{Checked, Result, State, Store, list};
+use flowgmm_datasets::{Checked, Result, State, Store, StoreOptions, list};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -24,6 +24,10 @@ fn main() -> ExitCode {
     }
 }
 
+fn store() -> Store {
+    Store::new(StoreOptions::from_variables(|name| std::env::var_os(name)))
+}
+
 fn print_list() -> Result<()> {
     for dataset in list() {
         println!("{:14} {} ({})", dataset.name, dataset.title, dataset.licence);
@@ -32,7 +36,7 @@ fn print_list() -> Result<()> {
 }
 
 fn get(name: &str) -> Result<()> {
-    let fetched = Store::from_env().get(name, &mut |progress| {
+    let fetched = store().get(name, &mut |progress| {
         let total = progress.total.map_or("?".to_string(), |total| total.to_string());
         eprint!(
             "\r{}: {} of {total} bytes {}",
@@ -50,7 +54,7 @@ fn get(name: &str) -> Result<()> {
 }
 
 fn check(name: &str) -> Result<()> {
-    for check in Store::from_env().check(name)? {
+    for check in store().check(name)? {
         match check.state {
             State::Present(path, checked) => println!("present  {} ({})", path.display(), how(checked)),
             State::Damaged(_, error) => println!("damaged  {error}"),

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! path ─ImageSource::of→ folder, picture, IDX, CIFAR-10, SVHN, NPZ ─Collection::open→ sizes, labels, names
-//!   ─layout→ one size and colour for all ─rows→ [n, dim] pixel values, decoded a stretch at a time
+//!   ─layout→ one size and colour for all ─rows→ [n, dim] pixel values, decoded in chunks
 //! ```
 //!
 //! The size is that of most images, or one that is asked for; the colour is grey only if all images are.
@@ -28,7 +28,7 @@ use semisup::ndarray::Array2;
 use crate::{Error, Result, input};
 use file::Head;
 
-/// Where images are, by what a path is.
+/// The kinds of files and folders that images are read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageSource {
     /// A folder, whose folders are classes.
@@ -45,12 +45,12 @@ pub enum ImageSource {
     Npz,
 }
 
-/// What goes with a path.
+/// Where the labels of a path's images are.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReadOptions<'a> {
-    /// The labels of an IDX file of images, IDX too.
+    /// The IDX file with the labels of an IDX file of images.
     pub labels: Option<&'a Path>,
-    /// What follows x and y in the names of an NPZ file's arrays.
+    /// The suffix of the arrays `x` and `y` to read from an NPZ file, such as `_train`.
     pub suffix: Option<&'a str>,
 }
 
@@ -73,7 +73,7 @@ enum Items {
 }
 
 impl ImageSource {
-    /// What a path is, or `None` if it holds no images: a table, say.
+    /// Recognises what a path holds; `None` if it is not images but, say, a table.
     pub fn of(path: &Path, suffix: Option<&str>) -> Result<Option<Self>> {
         if path.is_dir() {
             return Ok(Some(Self::Folder));
@@ -91,7 +91,7 @@ impl ImageSource {
             return Ok(arrays::npz_has_images(path, suffix.unwrap_or_default()).then_some(Self::Npz));
         }
         let mut start = Vec::new();
-        // What cannot be unzipped is no image that could be recognised.
+        // A file that fails to decompress is not recognised as images.
         let _ = input::open(path)?.take(128).read_to_end(&mut start);
         let name = path.to_string_lossy().to_lowercase();
         let named = |ending: &str| name.strip_suffix(".gz").unwrap_or(&name).ends_with(ending);
@@ -109,8 +109,7 @@ impl Collection {
     /// Finds the images at a path that [`ImageSource::of`] recognised. Of a folder only sizes and colours are read.
     pub fn open(path: &Path, source: ImageSource, options: &ReadOptions) -> Result<Self> {
         if options.labels.is_some() && source != ImageSource::Idx {
-            let why =
-                "only IDX images have their labels in a file of their own; here they come with the images";
+            let why = "only IDX images have their labels in a separate file; here they come with the images";
             return Err(Error::images(path, why));
         }
         match source {
@@ -148,17 +147,17 @@ impl Collection {
         &self.names
     }
 
-    /// Folders that should be classes and hold no picture.
+    /// Class folders that hold no picture.
     pub fn empty_classes(&self) -> &[String] {
         &self.empty
     }
 
-    /// What the user should know about how they were found.
+    /// Notes for the user on what was found, such as files that were left out.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// Forgets all labels but those of these images, and classes without one.
+    /// Keeps the labels of these images only, and drops classes that are left without one.
     ///
     /// # Panics
     /// If there is no such image.
@@ -183,7 +182,7 @@ impl Collection {
         Layout::new(channels, height, width).map_err(|error| Error::content(&self.path, error))
     }
 
-    /// What a layout does to images that are not so already, in words.
+    /// Describes how images of another size or colour are changed to fit a layout.
     pub fn changes(&self, layout: &Layout) -> Vec<String> {
         let resized = self.heads().filter(|h| (h.height, h.width) != (layout.height, layout.width)).count();
         let recoloured = self.heads().filter(|h| h.channels != layout.channels).count();
@@ -192,7 +191,7 @@ impl Collection {
         let mut changes = Vec::new();
         if resized > 0 {
             changes.push(format!(
-                "{} images have another size than {} x {}: they are cut to its shape about their middle and scaled",
+                "{} images have another size than {} x {}: they are cropped about the centre and scaled",
                 of(resized),
                 layout.height,
                 layout.width
@@ -205,7 +204,7 @@ impl Collection {
             }
             (count, _) => {
                 changes.push(format!(
-                    "{} images are grey: they are taken as colour images without colour",
+                    "{} images are grey: their brightness is used for red, green and blue",
                     of(count)
                 ));
             }
@@ -241,7 +240,7 @@ impl Collection {
     }
 }
 
-/// A PNG file of a picture.
+/// Encodes a picture as a PNG file.
 pub fn png(picture: &Picture) -> Vec<u8> {
     png::encode(picture)
 }

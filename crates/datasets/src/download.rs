@@ -1,7 +1,7 @@
 //! A file from its addresses to its place: resumed, retried, checked, then renamed.
 //!
 //! ```text
-//! target.part   what has arrived; kept when anything fails, so that the next run goes on from there
+//! target.part   what has arrived; kept when anything fails, so that the next run resumes from there
 //! target.tag    the address and version it came from; without it and without a checksum nothing is resumed
 //! target        only ever a whole file that passed its checks
 //! ```
@@ -17,19 +17,19 @@ use crate::{Checked, DataFile, Error, Network, Result, transfer::Transfer};
 
 /// How a download is going.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress<'a> {
+pub struct DownloadProgress<'a> {
     /// The file.
     pub file: &'a str,
     /// Bytes that have arrived, in earlier runs too.
     pub done: u64,
     /// All bytes, where they are known.
     pub total: Option<u64>,
-    /// What is being waited for, after a failure.
+    /// The failure after which a retry is being waited for.
     pub waiting: Option<&'a str>,
 }
 
-/// Is told of progress, and may stop a download.
-pub type Observer<'a> = dyn FnMut(Progress) -> ControlFlow<()> + 'a;
+/// Called with the progress of a download; may stop it.
+pub type DownloadObserver<'a> = dyn FnMut(DownloadProgress) -> ControlFlow<()> + 'a;
 
 /// How often and how soon a failed request is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub(crate) fn download(
     target: &Path,
     network: &Network,
     retry: Retry,
-    observer: &mut Observer,
+    observer: &mut DownloadObserver,
 ) -> Result<Checked> {
     let folder = target.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(|error| Error::io("make the directory", folder, error))?;
@@ -85,7 +85,7 @@ fn lock(folder: &Path) -> Result<File> {
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(Error::Busy { path: folder.into() }),
-        // A file system without locks: better to go on than to refuse.
+        // A file system without locks: continuing is better than refusing.
         Err(TryLockError::Error(_)) => Ok(file),
     }
 }

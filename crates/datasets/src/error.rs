@@ -9,7 +9,7 @@ use std::{
 #[derive(thiserror::Error, Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The machine failed to do something with a file.
+    /// The operating system failed to read or write a file.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
         /// What was tried: "read", "write", ...
@@ -22,8 +22,8 @@ pub enum Error {
 
     /// No room for a download.
     #[error(
-        "the disk of {} is full after {written} bytes. What was downloaded is kept: make room and run the same \
-         command again to go on, or choose another directory",
+        "the disk of {} is full after {written} bytes. What was downloaded is kept: make room, and the next \
+         attempt resumes from there, or choose another directory",
         path.display()
     )]
     DiskFull {
@@ -66,7 +66,7 @@ pub enum Error {
         hint: String,
     },
 
-    /// A dataset that is something else, such as images where a table was asked for.
+    /// A dataset of another kind than requested, such as images instead of a table.
     #[error("'{name}' holds {found}, not {wanted}")]
     WrongKind {
         /// The dataset.
@@ -77,8 +77,8 @@ pub enum Error {
         wanted: &'static str,
     },
 
-    /// A file is in none of the places looked at.
-    #[error("{file} of '{dataset}' is not there. Looked at {}. {remedy}", places(looked))]
+    /// A file is in none of the directories searched.
+    #[error("{file} of '{dataset}' was not found. Searched {}. {remedy}", places(looked))]
     Absent {
         /// The dataset.
         dataset: &'static str,
@@ -90,7 +90,7 @@ pub enum Error {
         remedy: String,
     },
 
-    /// A file that nobody may be asked for.
+    /// A file without an address to download it from.
     #[error(
         "{file} of '{dataset}' has no address to download from. Get it from {home} and put it at {}",
         place.display()
@@ -107,9 +107,7 @@ pub enum Error {
     },
 
     /// No directory for downloads is known.
-    #[error(
-        "there is no directory for downloads: set FLOWGMM_CACHE, XDG_CACHE_HOME or HOME, or name a directory"
-    )]
+    #[error("no directory for downloads is set, and one is needed")]
     NoCache,
 
     /// The store was told not to use the network.
@@ -137,8 +135,8 @@ pub enum Error {
 
     /// The network or the server failed.
     #[error(
-        "cannot download {url}: {why}. What was downloaded is kept: run the same command again to go on. Behind a \
-         proxy, set HTTPS_PROXY or HTTP_PROXY, and SSL_CERT_FILE if it has certificates of its own"
+        "cannot download {url}: {why}. What was downloaded is kept: the next attempt resumes from there. A proxy \
+         between here and the server must be set, and so must its certificates if it has its own"
     )]
     Network {
         /// The address.
@@ -194,14 +192,14 @@ pub enum Error {
     },
 
     /// Another process is writing the same file.
-    #[error("another process is downloading {}: wait for it, then run this again", path.display())]
+    #[error("another process is downloading {}: wait until it is done", path.display())]
     Busy {
         /// The unfinished file.
         path: PathBuf,
     },
 
     /// The caller stopped a download.
-    #[error("stopped. What was downloaded of {} is kept: run the same command again to go on", path.display())]
+    #[error("stopped. What was downloaded of {} is kept: the next attempt resumes from there", path.display())]
     Stopped {
         /// The file.
         path: PathBuf,
@@ -226,7 +224,7 @@ pub enum Error {
     },
 }
 
-/// Who has to act on an error; the program's exit codes follow it.
+/// What has to change before an error goes away: the request, the data, or the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
     /// The request: an unknown name, a wrong kind.
@@ -238,7 +236,7 @@ pub enum Blame {
 }
 
 impl Error {
-    /// Who has to act.
+    /// What has to change before it goes away.
     pub fn blame(&self) -> Blame {
         match self {
             Self::UnknownDataset { .. } | Self::WrongKind { .. } => Blame::Usage,

@@ -28,14 +28,14 @@ const FEATURES: usize = 27;
 
 /// Which rows of a large file are kept.
 #[derive(Debug)]
-pub enum Rows<'a> {
+pub enum RowSelection<'a> {
     /// All of them: 27 x 8 bytes each, 1.5 GB for `all_train.csv`.
     All,
     /// Each with this probability. The authors' code draws 0.2 of the training rows and 0.04 of the test rows.
     Fraction(f64, &'a mut Rng),
 }
 
-impl Rows<'_> {
+impl RowSelection<'_> {
     fn keep(&mut self) -> bool {
         match self {
             Self::All => true,
@@ -45,7 +45,7 @@ impl Rows<'_> {
 }
 
 /// The rows of a file as they are, 27 features.
-pub fn read_hepmass(path: &Path, mut rows: Rows) -> Result<Labelled> {
+pub fn read_hepmass(path: &Path, mut rows: RowSelection) -> Result<Labelled> {
     let (mut x, mut y) = (Vec::new(), Vec::new());
     let mut lines = Lines::open(path, FORMAT)?;
     while let Some(line) = lines.next()? {

@@ -1,4 +1,4 @@
-//! One GET request: with a range, through a proxy, after redirects. Retrying is the caller's business.
+//! One GET request: with a range, through a proxy, after redirects. The caller retries.
 
 use std::{io::Read, time::Duration};
 
@@ -29,7 +29,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// An answer with a body: status 200, 206 or 416.
+/// A response with a body: status 200, 206 or 416.
 pub(crate) struct Answer {
     pub status: u16,
     /// Bytes of the body.
@@ -106,14 +106,14 @@ type Builder = ureq::config::ConfigBuilder<ureq::typestate::AgentScope>;
 fn trust(builder: Builder, network: &Network) -> Result<Builder, Failure> {
     use ureq::tls::{PemItem, TlsConfig, parse_pem};
     let Some(path) = network.certificates() else { return Ok(builder) };
-    let pem = std::fs::read(path).map_err(|error| Error::io("read SSL_CERT_FILE", path, error))?;
+    let pem = std::fs::read(path).map_err(|error| Error::io("read the certificates", path, error))?;
     let certificate = |item| match item {
         Ok(PemItem::Certificate(certificate)) => Some(certificate),
         _ => None,
     };
     let certificates: Vec<_> = parse_pem(&pem).filter_map(certificate).collect();
     if certificates.is_empty() {
-        return Err(Error::damaged(path, "SSL_CERT_FILE", "it has no certificate in PEM form").into());
+        return Err(Error::damaged(path, "PEM certificates", "it holds none").into());
     }
     let roots = ureq::tls::RootCerts::from(certificates);
     Ok(builder.tls_config(TlsConfig::builder().root_certs(roots).build()))

@@ -24,7 +24,7 @@ pub(crate) fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
     Ok(Box::new(whole))
 }
 
-/// Exactly `length` bytes, allocated as they come and not as a header promises them.
+/// Exactly `length` bytes. Memory is allocated as bytes arrive, not as a header claims.
 pub(crate) fn take(bytes: &mut dyn Read, length: u64) -> io::Result<Vec<u8>> {
     let mut taken = Vec::new();
     bytes.take(length).read_to_end(&mut taken)?;

@@ -5,7 +5,7 @@
 //!   ─Store::get→ files, resumed, checked, renamed into place        ─Store::check→ present, damaged or absent
 //!   ─Store::images, texts, table, hepmass→ ImageSet, TextSet, semisup::Labelled
 //!   ─Store::label_splits→ the rows that the paper's authors labelled
-//! path ─ImageSource::of, Collection::open→ images of the user's own, of any size ─layout, rows→ rows of pixels
+//! path ─ImageSource::of, Collection::open→ the user's images, of any size ─layout, rows→ rows of pixels
 //! ```
 //!
 //! Every loader reads the format its publisher gives out, plain or gzipped, and takes nothing on trust: a damaged file
@@ -46,21 +46,21 @@ mod verify;
 pub use checksum::Checksum;
 pub use cifar::{CIFAR_CLASSES, read_cifar10, read_cifar10_archive};
 pub use collection::{Collection, ImageSource, ReadOptions, png};
-pub use download::{Observer, Progress, Retry};
+pub use download::{DownloadObserver, DownloadProgress, Retry};
 pub use error::{Blame, Error};
-pub use hepmass::{Rows, prepare_hepmass, read_hepmass};
+pub use hepmass::{RowSelection, prepare_hepmass, read_hepmass};
 pub use idx::read_idx;
 pub use images::ImageSet;
-pub use load::Part;
+pub use load::Subset;
 pub use miniboone::{MiniBooneRecipe, prepare_miniboone, read_miniboone};
 pub use network::Network;
-pub use registry::{DataFile, Dataset, Extent, Kind, KnownCopy, find, list};
+pub use registry::{DataFile, Dataset, DatasetKind, Extent, KnownCopy, find, list};
 pub use splits::LabelSplits;
 pub use standard::{Deviation, Standard, continuous_columns};
-pub use store::{Fetched, FileCheck, State, Store};
+pub use store::{Fetched, FileCheck, State, Store, StoreOptions};
 pub use svhn::read_svhn;
 pub use text::{AG_NEWS_CLASSES, TextSet, YAHOO_CLASSES, read_ag_news, read_yahoo, read_yahoo_archive};
-pub use uci::{Cells, LabelAt, read_uci};
+pub use uci::{LabelAt, Separator, read_uci};
 pub use verify::Checked;
 
 /// What a fallible function of this crate returns.

@@ -5,42 +5,44 @@ use std::path::PathBuf;
 use semisup::Labelled;
 
 use crate::{
-    Cells, Dataset, Error, ImageSet, Kind, LabelAt, LabelSplits, Result, Rows, Store, TextSet, find,
-    read_ag_news, read_cifar10, read_cifar10_archive, read_hepmass, read_idx, read_miniboone, read_svhn,
-    read_uci, read_yahoo, read_yahoo_archive,
+    Dataset, DatasetKind, Error, ImageSet, LabelAt, LabelSplits, Result, RowSelection, Separator, Store,
+    TextSet, find, read_ag_news, read_cifar10, read_cifar10_archive, read_hepmass, read_idx, read_miniboone,
+    read_svhn, read_uci, read_yahoo, read_yahoo_archive,
 };
 
-/// Which part of a dataset.
+/// The training or the test rows of a dataset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// To learn from.
+pub enum Subset {
+    /// Rows to learn from.
     Train,
-    /// To be scored on.
+    /// Rows to be scored on.
     Test,
 }
 
 impl Store {
     /// The images of a dataset.
-    pub fn images(&self, name: &str, part: Part) -> Result<ImageSet> {
+    pub fn images(&self, name: &str, subset: Subset) -> Result<ImageSet> {
         let dataset = find(name)?;
         match dataset.kind {
-            Kind::Idx(classes) => {
-                let prefix = choose(part, "train", "t10k");
+            DatasetKind::Idx(classes) => {
+                let prefix = choose(subset, "train", "t10k");
                 let images = self.path(dataset, &format!("{prefix}-images-idx3-ubyte.gz"))?;
                 let labels = self.path(dataset, &format!("{prefix}-labels-idx1-ubyte.gz"))?;
                 read_idx(&images, &labels, classes)
             }
-            Kind::Cifar10 => self.cifar10(dataset, part),
-            Kind::Svhn => read_svhn(&self.path(dataset, choose(part, "train_32x32.mat", "test_32x32.mat"))?),
+            DatasetKind::Cifar10 => self.cifar10(dataset, subset),
+            DatasetKind::Svhn => {
+                read_svhn(&self.path(dataset, choose(subset, "train_32x32.mat", "test_32x32.mat"))?)
+            }
             _ => Err(wrong_kind(dataset, "images")),
         }
     }
 
     /// From the archive, else from the batches that lie beside each other, from the first on.
-    fn cifar10(&self, dataset: &'static Dataset, part: Part) -> Result<ImageSet> {
-        let names: Vec<String> = match part {
-            Part::Train => (1..=5).map(|batch| format!("data_batch_{batch}.bin")).collect(),
-            Part::Test => vec!["test_batch.bin".into()],
+    fn cifar10(&self, dataset: &'static Dataset, subset: Subset) -> Result<ImageSet> {
+        let names: Vec<String> = match subset {
+            Subset::Train => (1..=5).map(|batch| format!("data_batch_{batch}.bin")).collect(),
+            Subset::Test => vec!["test_batch.bin".into()],
         };
         if let Some((_, archive)) = self.locate(dataset, &dataset.files[0]) {
             return read_cifar10_archive(&archive, &names.iter().map(String::as_str).collect::<Vec<_>>());
@@ -53,16 +55,18 @@ impl Store {
     }
 
     /// The texts of a dataset.
-    pub fn texts(&self, name: &str, part: Part) -> Result<TextSet> {
+    pub fn texts(&self, name: &str, subset: Subset) -> Result<TextSet> {
         let dataset = find(name)?;
-        let file = choose(part, "train.csv", "test.csv");
+        let file = choose(subset, "train.csv", "test.csv");
         match dataset.kind {
-            Kind::AgNews => read_ag_news(&self.path(dataset, file)?),
-            Kind::Yahoo => match (self.locate_name(dataset, file), self.locate(dataset, &dataset.files[0])) {
-                (Some(path), _) => read_yahoo(&path),
-                (None, Some((_, archive))) => read_yahoo_archive(&archive, file),
-                (None, None) => Err(self.absent(dataset, dataset.files[0].name)),
-            },
+            DatasetKind::AgNews => read_ag_news(&self.path(dataset, file)?),
+            DatasetKind::Yahoo => {
+                match (self.locate_name(dataset, file), self.locate(dataset, &dataset.files[0])) {
+                    (Some(path), _) => read_yahoo(&path),
+                    (None, Some((_, archive))) => read_yahoo_archive(&archive, file),
+                    (None, None) => Err(self.absent(dataset, dataset.files[0].name)),
+                }
+            }
             _ => Err(wrong_kind(dataset, "texts")),
         }
     }
@@ -71,25 +75,25 @@ impl Store {
     pub fn table(&self, name: &str) -> Result<Labelled> {
         let dataset = find(name)?;
         match dataset.kind {
-            Kind::MiniBoone => read_miniboone(&self.path(dataset, "MiniBooNE_PID.txt")?),
-            Kind::Uci(cells, label) => {
+            DatasetKind::MiniBoone => read_miniboone(&self.path(dataset, "MiniBooNE_PID.txt")?),
+            DatasetKind::Uci(separator, label) => {
                 if let Some((_, path)) = self.merged(dataset) {
-                    return read_uci(&[&path], Cells::Comma, LabelAt::Last);
+                    return read_uci(&[&path], Separator::Comma, LabelAt::Last);
                 }
                 let paths: Result<Vec<PathBuf>> =
                     dataset.files.iter().map(|file| self.path(dataset, file.name)).collect();
-                read_uci(&paths?.iter().map(PathBuf::as_path).collect::<Vec<_>>(), cells, label)
+                read_uci(&paths?.iter().map(PathBuf::as_path).collect::<Vec<_>>(), separator, label)
             }
             _ => Err(wrong_kind(dataset, "a table in one part")),
         }
     }
 
     /// The rows of `hepmass` or `hepmass-all`, as they are.
-    pub fn hepmass(&self, name: &str, part: Part, rows: Rows) -> Result<Labelled> {
+    pub fn hepmass(&self, name: &str, subset: Subset, rows: RowSelection) -> Result<Labelled> {
         let dataset = find(name)?;
         match dataset.kind {
-            Kind::Hepmass => {
-                let file = &dataset.files[choose(part, 0, 1)];
+            DatasetKind::Hepmass => {
+                let file = &dataset.files[choose(subset, 0, 1)];
                 read_hepmass(&self.path(dataset, file.name)?, rows)
             }
             _ => Err(wrong_kind(dataset, "HEPMASS")),
@@ -138,7 +142,7 @@ impl Store {
     fn absent(&self, dataset: &'static Dataset, name: &str) -> Error {
         let known = dataset.files.iter().find(|file| file.name == name);
         let remedy = match known.is_some_and(|file| !file.urls.is_empty()) {
-            true => format!("Run 'flowgmm data get {}', or get it from {}", dataset.name, dataset.home),
+            true => format!("It can be downloaded, or found at {}", dataset.home),
             false => format!("See {} for what there is of it", dataset.home),
         };
         let looked = self.places(dataset, name);
@@ -146,10 +150,10 @@ impl Store {
     }
 }
 
-fn choose<T>(part: Part, train: T, test: T) -> T {
-    match part {
-        Part::Train => train,
-        Part::Test => test,
+fn choose<T>(subset: Subset, train: T, test: T) -> T {
+    match subset {
+        Subset::Train => train,
+        Subset::Test => test,
     }
 }
 

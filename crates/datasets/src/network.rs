@@ -1,42 +1,49 @@
-//! What stands between us and a server: the variables that curl and wget read.
+//! The way to a server: proxies, hosts that need none, and certificates to trust.
 
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 use ureq::http::Uri;
 
-/// Proxies by scheme, the hosts that need none, and whom to trust.
+/// Proxies by scheme, the hosts that need none, and the certificates to trust. The default is a direct connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Network {
-    http: Option<String>,
-    https: Option<String>,
-    none_for: Vec<String>,
-    certificates: Option<PathBuf>,
+    /// The proxy for `http://` addresses.
+    pub http_proxy: Option<String>,
+    /// The proxy for `https://` addresses.
+    pub https_proxy: Option<String>,
+    /// Hosts reached without a proxy: `example.org` and all names that end in it, `example.org:8080`, or `*`.
+    pub no_proxy: Vec<String>,
+    /// A PEM file of certificates to trust instead of Mozilla's, as the proxies of companies need.
+    pub certificates: Option<PathBuf>,
 }
 
 impl Network {
-    /// `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` of the environment, in capitals or not; and
-    /// `SSL_CERT_FILE`, a PEM file of certificates to trust instead of Mozilla's, as companies' proxies need.
-    pub fn from_env() -> Self {
-        Self::from_variables(|name| std::env::var(name).ok())
-    }
-
-    /// The same from any source of variables. An empty one counts as absent.
-    pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Self {
-        let either = |name: &str| {
-            let named = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
-            named(&name.to_lowercase()).or_else(|| named(name))
-        };
+    /// Takes the variables that curl and wget read from `lookup`: `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and
+    /// `NO_PROXY`, in capitals or not, and `SSL_CERT_FILE`. A variable that is empty counts as absent.
+    ///
+    /// ```
+    /// use flowgmm_datasets::Network;
+    ///
+    /// let network = Network::from_variables(|name| (name == "ALL_PROXY").then(|| "http://proxy:3128".into()));
+    /// assert_eq!(network.https_proxy.as_deref(), Some("http://proxy:3128"));
+    /// ```
+    pub fn from_variables(lookup: impl Fn(&str) -> Option<OsString>) -> Self {
+        let text = |name: &str| lookup(name)?.into_string().ok().filter(|value| !value.trim().is_empty());
+        let either = |name: &str| text(&name.to_lowercase()).or_else(|| text(name));
         let all = either("ALL_PROXY");
         Self {
-            http: either("HTTP_PROXY").or_else(|| all.clone()),
-            https: either("HTTPS_PROXY").or(all),
-            none_for: either("NO_PROXY")
+            http_proxy: either("HTTP_PROXY").or_else(|| all.clone()),
+            https_proxy: either("HTTPS_PROXY").or(all),
+            no_proxy: either("NO_PROXY")
                 .unwrap_or_default()
                 .split(',')
-                .map(|host| host.trim().trim_start_matches('.').to_lowercase())
+                .map(|host| host.trim().to_string())
                 .filter(|host| !host.is_empty())
                 .collect(),
-            certificates: variable("SSL_CERT_FILE").filter(|path| !path.is_empty()).map(PathBuf::from),
+            certificates: lookup("SSL_CERT_FILE").filter(|path| !path.is_empty()).map(PathBuf::from),
         }
     }
 
@@ -45,17 +52,22 @@ impl Network {
         let host = uri.host()?.trim_matches(['[', ']']).to_lowercase();
         let port = uri.port_u16();
         let exempt = |rule: &String| {
+            let rule = rule.trim_start_matches('.').to_lowercase();
             let (name, rule_port) = match rule.rsplit_once(':') {
                 Some((name, digits)) if !name.contains(':') => (name, digits.parse().ok()),
                 _ => (rule.as_str(), None),
             };
             let named = host == name || host.strip_suffix(name).is_some_and(|rest| rest.ends_with('.'));
-            name == "*" || (named && (rule_port.is_none() || rule_port == port))
+            !name.is_empty() && (name == "*" || (named && (rule_port.is_none() || rule_port == port)))
         };
-        if self.none_for.iter().any(exempt) {
+        if self.no_proxy.iter().any(exempt) {
             return None;
         }
-        if uri.scheme_str() == Some("https") { self.https.as_deref() } else { self.http.as_deref() }
+        if uri.scheme_str() == Some("https") {
+            self.https_proxy.as_deref()
+        } else {
+            self.http_proxy.as_deref()
+        }
     }
 
     /// The file of certificates to trust, if not the built-in ones.
@@ -70,8 +82,7 @@ mod tests {
     use super::*;
 
     fn of(variables: &[(&str, &str)], url: &str) -> Option<String> {
-        let find =
-            |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.to_string());
+        let find = |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into());
         Network::from_variables(find).proxy(&url.parse().unwrap()).map(String::from)
     }
 

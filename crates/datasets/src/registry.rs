@@ -6,12 +6,12 @@
 mod images;
 mod tables;
 
-use crate::{Cells, Checksum, Checksum::Sha256, Error, LabelAt, Result};
+use crate::{Checksum, Checksum::Sha256, Error, LabelAt, Result, Separator};
 
 /// A dataset.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Dataset {
-    /// What it is asked for by.
+    /// The name it is requested by.
     pub name: &'static str,
     /// What it is.
     pub title: &'static str,
@@ -22,7 +22,7 @@ pub struct Dataset {
     /// The sub-folder of its files below a data directory.
     pub folder: &'static str,
     /// What its files hold.
-    pub kind: Kind,
+    pub kind: DatasetKind,
     /// The files that a loader needs.
     pub files: &'static [DataFile],
     /// One file with the rows of all the others, comma-separated, label last, if such a copy is known.
@@ -31,7 +31,7 @@ pub struct Dataset {
 
 /// What a dataset holds, and which loader reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum DatasetKind {
     /// Images in IDX files, and the names of their classes.
     Idx(&'static [&'static str]),
     /// CIFAR-10.
@@ -47,10 +47,10 @@ pub enum Kind {
     /// Yahoo Answers.
     Yahoo,
     /// A table of the UCI repository.
-    Uci(Cells, LabelAt),
+    Uci(Separator, LabelAt),
 }
 
-impl Kind {
+impl DatasetKind {
     /// "images", "a table" or "texts".
     pub fn what(&self) -> &'static str {
         match self {
@@ -66,7 +66,7 @@ impl Kind {
 pub struct DataFile {
     /// Its name, as its publisher calls it. With `.gz` added or taken away it is accepted as well.
     pub name: &'static str,
-    /// Where it can be had, best first; empty if nowhere by a plain request.
+    /// Addresses to download it from, best first; empty if there is none.
     pub urls: &'static [&'static str],
     /// The length of what the addresses give, where it is known.
     pub size: Option<u64>,
@@ -76,7 +76,7 @@ pub struct DataFile {
     pub copies: &'static [KnownCopy],
 }
 
-/// A file that does the service of another.
+/// A file that can replace another.
 #[derive(Debug, PartialEq, Eq)]
 pub struct KnownCopy {
     /// Its name.
@@ -105,7 +105,7 @@ const fn file(
     DataFile { name, urls, size, checksum, copies: &[] }
 }
 
-/// A file that also is accepted in another wrapping.
+/// A file that is also accepted in other forms.
 const fn also(file: DataFile, copies: &'static [KnownCopy]) -> DataFile {
     DataFile { copies, ..file }
 }
@@ -138,35 +138,14 @@ pub fn find(name: &str) -> Result<&'static Dataset> {
     Err(Error::UnknownDataset { name: name.into(), hint })
 }
 
-/// The name that is a slip of the hand away, or that contains or begins what was typed.
+/// The name that is one or two typing errors away, or that contains what was typed or starts with it.
 fn closest<'a>(wanted: &str, names: &[&'a str]) -> Option<&'a str> {
     let bare = |name: &str| name.replace('-', "");
-    let distance = |name: &&'a str| edits(&bare(wanted), &bare(name));
+    let distance = |name: &&'a str| strsim::osa_distance(&bare(wanted), &bare(name));
     let tolerated = (wanted.chars().count() / 3).max(1);
     let near = names.iter().copied().min_by_key(distance).filter(|name| distance(name) <= tolerated);
     let part = |name: &&&str| wanted.len() >= 3 && (name.contains(wanted) || wanted.contains(**name));
     near.or_else(|| names.iter().find(part).copied())
-}
-
-/// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
-fn edits(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut table = vec![vec![0; b.len() + 1]; a.len() + 1];
-    for i in 0..=a.len() {
-        for j in 0..=b.len() {
-            table[i][j] = match (i, j) {
-                (0, j) => j,
-                (i, 0) => i,
-                _ => {
-                    let replaced = table[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-                    let best = replaced.min(table[i - 1][j] + 1).min(table[i][j - 1] + 1);
-                    let swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-                    if swapped { best.min(table[i - 2][j - 2] + 1) } else { best }
-                }
-            };
-        }
-    }
-    table[a.len()][b.len()]
 }
 
 #[cfg(test)]

@@ -1,13 +1,12 @@
 //! Where datasets are kept: directories that are searched, and one that downloads go to.
 
 use std::{
-    env,
     ffi::OsString,
     path::{Path, PathBuf},
 };
 
 use crate::{
-    Checked, DataFile, Dataset, Error, Extent, KnownCopy, Network, Observer, Result, Retry,
+    Checked, DataFile, Dataset, DownloadObserver, Error, Extent, KnownCopy, Network, Result, Retry,
     download::download,
     find, list,
     verify::{verify_copy, verify_found},
@@ -17,104 +16,121 @@ use crate::{
 ///
 /// ```no_run
 /// use std::ops::ControlFlow;
-/// use flowgmm_datasets::{Part, Store};
+/// use flowgmm_datasets::{Store, StoreOptions, Subset};
 ///
-/// let store = Store::from_env();
+/// let store = Store::new(StoreOptions::from_variables(|name| std::env::var_os(name)));
 /// store.get("mnist", &mut |progress| {
 ///     eprintln!("{}: {} bytes", progress.file, progress.done);
 ///     ControlFlow::Continue(())
 /// })?;
-/// assert_eq!(store.images("mnist", Part::Train)?.n, 60_000);
+/// assert_eq!(store.images("mnist", Subset::Train)?.n, 60_000);
 /// # Ok::<(), flowgmm_datasets::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Store {
-    searched: Vec<PathBuf>,
-    downloads: Option<PathBuf>,
-    offline: bool,
-    network: Network,
-    retry: Retry,
+    options: StoreOptions,
 }
 
-/// What became of a file.
+/// Where a store looks, where it puts downloads, and how it gets them. The default has no directory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StoreOptions {
+    /// Directories that are searched, in order, before that of the downloads.
+    pub search: Vec<PathBuf>,
+    /// The directory that downloads go to.
+    pub downloads: Option<PathBuf>,
+    /// Whether nothing may be downloaded.
+    pub offline: bool,
+    /// Proxies and certificates.
+    pub network: Network,
+    /// How failed requests are repeated.
+    pub retry: Retry,
+}
+
+impl StoreOptions {
+    /// Takes directories from variables: `FLOWGMM_DATA` is searched, else `../shared/data` if that is a directory.
+    /// Downloads go to `FLOWGMM_CACHE`, else `$XDG_CACHE_HOME/flowgmm/datasets`, else `$HOME/.cache/flowgmm/datasets`.
+    /// The network is that of [`Network::from_variables`].
+    ///
+    /// ```
+    /// use flowgmm_datasets::StoreOptions;
+    ///
+    /// let options = StoreOptions::from_variables(|name| (name == "FLOWGMM_CACHE").then(|| "/data".into()));
+    /// assert_eq!(options.downloads, Some("/data".into()));
+    /// ```
+    pub fn from_variables(lookup: impl Fn(&str) -> Option<OsString>) -> Self {
+        let path = |name: &str| lookup(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let shared = || Some(PathBuf::from("../shared/data")).filter(|path| path.is_dir());
+        let cache = || path("XDG_CACHE_HOME").or_else(|| path("HOME").map(|home| home.join(".cache")));
+        Self {
+            search: path("FLOWGMM_DATA").or_else(shared).into_iter().collect(),
+            downloads: path("FLOWGMM_CACHE").or_else(|| cache().map(|cache| cache.join("flowgmm/datasets"))),
+            network: Network::from_variables(&lookup),
+            ..Self::default()
+        }
+    }
+}
+
+/// A file that was found or downloaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fetched {
     /// Where it is.
     pub path: PathBuf,
-    /// How far it was checked.
+    /// How it was checked.
     pub checked: Checked,
-    /// Whether it was there before.
+    /// Whether it was there already.
     pub was_there: bool,
 }
 
-/// The state of a file.
+/// A file of a dataset and its state.
 #[derive(Debug)]
 pub struct FileCheck {
     /// The file.
     pub file: &'static str,
-    /// How it is.
+    /// Its state.
     pub state: State,
 }
 
-/// How a file is.
+/// Whether a file is present and intact.
 #[derive(Debug)]
 pub enum State {
-    /// It is there and, as far as is known, right.
+    /// It is there, and it passed every check that is known for it.
     Present(PathBuf, Checked),
-    /// It is there and wrong.
+    /// It is there and failed a check.
     Damaged(PathBuf, Error),
     /// It is in none of these places.
     Absent(Vec<PathBuf>),
 }
 
 impl Store {
-    /// Searches `FLOWGMM_DATA`, else `../shared/data` if that is a directory; then the directory for downloads:
-    /// `FLOWGMM_CACHE`, else `$XDG_CACHE_HOME/flowgmm/datasets`, else `~/.cache/flowgmm/datasets`.
-    pub fn from_env() -> Self {
-        Self::from_variables(|name| env::var_os(name))
+    /// A store with these directories and this network.
+    pub fn new(options: StoreOptions) -> Self {
+        Self { options }
     }
 
-    /// The same from any source of variables.
-    pub fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Self {
-        let path = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let shared = || Some(PathBuf::from("../shared/data")).filter(|path| path.is_dir());
-        let cache = || path("XDG_CACHE_HOME").or_else(|| path("HOME").map(|home| home.join(".cache")));
-        let downloads = path("FLOWGMM_CACHE").or_else(|| cache().map(|cache| cache.join("flowgmm/datasets")));
-        let network =
-            Network::from_variables(|name| variable(name).and_then(|value| value.into_string().ok()));
-        let searched = path("FLOWGMM_DATA").or_else(shared).into_iter().collect();
-        Self { searched, downloads, offline: false, network, retry: Retry::default() }
-    }
-
-    /// This directory and nothing else, without the network.
+    /// A store of this directory and nothing else, without the network.
     pub fn offline(directory: impl Into<PathBuf>) -> Self {
-        Self { searched: vec![directory.into()], offline: true, ..Self::from_variables(|_| None) }
+        Self::new(StoreOptions { search: vec![directory.into()], offline: true, ..StoreOptions::default() })
     }
 
     /// Downloads go to this directory, which is searched first.
     pub fn with_directory(mut self, directory: impl Into<PathBuf>) -> Self {
         let directory = directory.into();
-        self.searched.insert(0, directory.clone());
-        Self { downloads: Some(directory), ..self }
-    }
-
-    /// Uses these proxies and certificates instead of the environment's.
-    pub fn with_network(self, network: Network) -> Self {
-        Self { network, ..self }
-    }
-
-    /// Repeats failed requests in this way.
-    pub fn with_retry(self, retry: Retry) -> Self {
-        Self { retry, ..self }
+        self.options.search.insert(0, directory.clone());
+        self.options.downloads = Some(directory);
+        self
     }
 
     /// Makes sure that all files of a dataset are there, and downloads those that are not.
-    pub fn get(&self, name: &str, observer: &mut Observer) -> Result<Vec<Fetched>> {
+    pub fn get(&self, name: &str, observer: &mut DownloadObserver) -> Result<Vec<Fetched>> {
         self.get_dataset(find(name)?, observer)
     }
 
     /// [`Store::get`] for a dataset that need not be in the registry.
-    pub fn get_dataset(&self, dataset: &'static Dataset, observer: &mut Observer) -> Result<Vec<Fetched>> {
+    pub fn get_dataset(
+        &self,
+        dataset: &'static Dataset,
+        observer: &mut DownloadObserver,
+    ) -> Result<Vec<Fetched>> {
         if let Some((copy, path)) = self.merged(dataset) {
             let checked = verify_copy(&path, copy.checksum)?;
             return Ok(vec![Fetched { path, checked, was_there: true }]);
@@ -126,22 +142,22 @@ impl Store {
         &self,
         dataset: &'static Dataset,
         file: &'static DataFile,
-        observer: &mut Observer,
+        observer: &mut DownloadObserver,
     ) -> Result<Fetched> {
-        let target = self.downloads.as_ref().map(|root| root.join(dataset.folder).join(file.name));
+        let target = self.options.downloads.as_ref().map(|root| root.join(dataset.folder).join(file.name));
         if let Some((name, path)) = self.locate(dataset, file) {
             match verify_found(&path, &name, file) {
                 Ok(checked) => return Ok(Fetched { path, checked, was_there: true }),
                 // Our own copy can be replaced; another directory is not ours to repair.
-                Err(_) if Some(&path) == target.as_ref() && !self.offline => {}
+                Err(_) if Some(&path) == target.as_ref() && !self.options.offline => {}
                 Err(error) => return Err(error),
             }
         }
         if let Some(path) = self.all_parts(dataset, file) {
             return Ok(Fetched { path, checked: Checked::Nothing, was_there: true });
         }
-        if self.offline {
-            let place = self.searched.first().cloned().unwrap_or_default().join(dataset.folder);
+        if self.options.offline {
+            let place = self.options.search.first().cloned().unwrap_or_default().join(dataset.folder);
             return Err(Error::Offline { dataset: dataset.name, file: file.name, place });
         }
         let target = target.ok_or(Error::NoCache)?;
@@ -149,7 +165,7 @@ impl Store {
             let (dataset, home) = (dataset.name, dataset.home);
             return Err(Error::NoSource { dataset, file: file.name, home, place: target });
         }
-        let checked = download(file, &target, &self.network, self.retry, observer)?;
+        let checked = download(file, &target, &self.options.network, self.options.retry, observer)?;
         Ok(Fetched { path: target, checked, was_there: false })
     }
 
@@ -202,7 +218,7 @@ impl Store {
         Some((copy, self.locate_name(dataset, copy.name)?))
     }
 
-    /// A file that does the service of `file`, and the name it has.
+    /// A file that holds the content of `file`, and the name it has.
     pub(crate) fn locate(&self, dataset: &Dataset, file: &DataFile) -> Option<(String, PathBuf)> {
         let whole = file.copies.iter().filter(|copy| copy.extent == Extent::Whole).map(|copy| copy.name);
         let mut names = std::iter::once(file.name).chain(whole);
@@ -247,7 +263,7 @@ impl Store {
 
     /// All directories, each once.
     fn roots(&self) -> impl Iterator<Item = &PathBuf> {
-        let downloads = self.downloads.iter().filter(|path| !self.searched.contains(path));
-        self.searched.iter().chain(downloads)
+        let downloads = self.options.downloads.iter().filter(|path| !self.options.search.contains(path));
+        self.options.search.iter().chain(downloads)
     }
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    Checked, DataFile, Error, Network, Observer, Progress, Result, Retry,
+    Checked, DataFile, DownloadObserver, DownloadProgress, Error, Network, Result, Retry,
     http::{self, Answer, Failure},
     verify::verify_download,
 };
@@ -22,17 +22,17 @@ pub(crate) struct Transfer<'a, 'o> {
     part: File,
     network: &'a Network,
     retry: Retry,
-    observer: &'a mut Observer<'o>,
+    observer: &'a mut DownloadObserver<'o>,
 }
 
 impl<'a, 'o> Transfer<'a, 'o> {
-    /// Takes up what an earlier run left.
+    /// Opens the unfinished file of an earlier run, or a new one.
     pub fn open(
         file: &'static DataFile,
         target: &Path,
         network: &'a Network,
         retry: Retry,
-        observer: &'a mut Observer<'o>,
+        observer: &'a mut DownloadObserver<'o>,
     ) -> Result<Self> {
         let (part_path, tag_path) = (beside(target, "part"), beside(target, "tag"));
         let part = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&part_path);
@@ -94,7 +94,7 @@ impl<'a, 'o> Transfer<'a, 'o> {
             (200, _) => 0,
             _ => {
                 self.clear()?;
-                let why = "the server gave another range than was asked for".into();
+                let why = "the server sent another range than requested".into();
                 return Err(Failure::transient(Error::Network { url: url.into(), why }, None));
             }
         };
@@ -107,7 +107,7 @@ impl<'a, 'o> Transfer<'a, 'o> {
         self.receive(url, answer, start, total)
     }
 
-    /// Where to go on, and what must not have changed.
+    /// The byte to resume from, and the version that must not have changed.
     fn resume_point(&self, url: &str, have: u64) -> (u64, Option<String>) {
         let tag = fs::read_to_string(&self.tag_path).unwrap_or_default();
         let validator = tag.split_once('\n').filter(|(from, _)| *from == url).map(|(_, tag)| tag.to_string());
@@ -151,7 +151,7 @@ impl<'a, 'o> Transfer<'a, 'o> {
         }
     }
 
-    /// Forgets what lies behind `start`, and goes there.
+    /// Truncates the file to `start` bytes and seeks there.
     fn cut_to(&mut self, start: u64) -> io::Result<u64> {
         if self.part.metadata()?.len() > start {
             self.part.set_len(start)?;
@@ -173,7 +173,8 @@ impl<'a, 'o> Transfer<'a, 'o> {
     }
 
     fn tell(&mut self, done: u64, total: Option<u64>, waiting: Option<&str>) -> Result<()> {
-        let progress = Progress { file: self.file.name, done, total: total.or(self.file.size), waiting };
+        let progress =
+            DownloadProgress { file: self.file.name, done, total: total.or(self.file.size), waiting };
         match (self.observer)(progress) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(Error::Stopped { path: self.part_path.clone() }),
@@ -199,7 +200,8 @@ impl<'a, 'o> Transfer<'a, 'o> {
         }
     }
 
-    /// On disk, then in place.
+    /// Flushes the file to disk and renames it into place. The unfinished file has a fixed name so that it can be
+    /// resumed, which a temporary file could not.
     pub fn finish(self, target: &Path, folder: &Path) -> Result<()> {
         let failed = |error| Error::io("write", target, error);
         self.part.sync_all().map_err(|error| self.write_error(error, 0))?;

@@ -22,7 +22,7 @@ pub enum LabelAt {
 
 /// What separates the cells of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cells {
+pub enum Separator {
     /// One comma.
     Comma,
     /// Any number of blanks.
@@ -32,8 +32,8 @@ pub enum Cells {
 /// The rows of these files one after the other, plain or gzipped. Classes are sorted, as numbers if they all are.
 ///
 /// A first line whose features are no numbers names the columns; else they are `c1`, `c2`, ...
-pub fn read_uci(paths: &[&Path], cells: Cells, label: LabelAt) -> Result<Labelled> {
-    let between = if cells == Cells::Comma { Between::Commas } else { Between::Spaces };
+pub fn read_uci(paths: &[&Path], separator: Separator, label: LabelAt) -> Result<Labelled> {
+    let between = if separator == Separator::Comma { Between::Commas } else { Between::Spaces };
     let mut table = Table::default();
     for path in paths {
         let mut lines = Lines::open(path, FORMAT)?;

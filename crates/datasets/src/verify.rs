@@ -4,20 +4,20 @@ use std::{fs, fs::File, io::BufReader, path::Path};
 
 use crate::{Checksum, DataFile, Error, Result, input};
 
-/// How far a file could be checked.
+/// How a file was checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checked {
-    /// Its checksum of this kind is the known one.
+    /// Its checksum of this kind matches the published one.
     Checksum(&'static str),
-    /// Its length is the known one; no checksum is known.
+    /// Its length matches the published one; no checksum is published.
     Size,
-    /// Nothing is known of it that could be compared.
+    /// No length and no checksum is published.
     Nothing,
 }
 
 /// Checks a finished download against what its address should give.
 pub(crate) fn verify_download(path: &Path, file: &DataFile, url: &str) -> Result<Checked> {
-    const REMEDY: &str = "It was thrown away: try again later, or get the file by hand";
+    const REMEDY: &str = "It was discarded: try again later, or download the file by hand";
     verify(path, url, Wrapping::AsIs, file.size, file.checksum, REMEDY)
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn verify_copy(path: &Path, checksum: Option<Checksum>) -> Result<Che
     verify(path, &what, Wrapping::AsIs, None, checksum, "Delete it, and get it again")
 }
 
-/// What of a file its checksum is taken of.
+/// Whether a checksum is that of the file or of its decompressed content.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wrapping {
     AsIs,

@@ -37,16 +37,18 @@ fn cases() -> Vec<Case> {
         case("little.mat", mat(Order::Little, false), 400, |path| read_svhn(path).map(drop)),
         case("big.mat", mat(Order::Big, false), 400, |path| read_svhn(path).map(drop)),
         case("packed.mat", mat(Order::Little, true), 400, |path| read_svhn(path).map(drop)),
-        case("hepmass.csv", hepmass(4, true).into(), 200, |path| read_hepmass(path, Rows::All).map(drop)),
+        case("hepmass.csv", hepmass(4, true).into(), 200, |path| {
+            read_hepmass(path, RowSelection::All).map(drop)
+        }),
         case("hepmass.csv.gz", gzip(hepmass(4, true).as_bytes()), 60, |path| {
-            read_hepmass(path, Rows::All).map(drop)
+            read_hepmass(path, RowSelection::All).map(drop)
         }),
         case("miniboone.txt", miniboone().into(), 100, |path| read_miniboone(path).map(drop)),
         case("news.csv", AG_NEWS.into(), 5, |path| read_ag_news(path).map(drop)),
         case("news.csv.gz", gzip(AG_NEWS.as_bytes()), 60, |path| read_ag_news(path).map(drop)),
         case("yahoo.csv.gz", gzip(YAHOO.as_bytes()), 60, |path| read_yahoo(path).map(drop)),
         case("table.csv.gz", gzip(b"1,2,a\n3,4,b\n"), 30, |path| {
-            read_uci(&[path], Cells::Comma, LabelAt::Last).map(drop)
+            read_uci(&[path], Separator::Comma, LabelAt::Last).map(drop)
         }),
         case("splits.npy", npy(2, 3, &[5, 0, 9, 1, 2, 3]), 150, |path| LabelSplits::read(path, 10).map(drop)),
     ]

@@ -63,7 +63,7 @@ fn a_later_run_goes_on_where_the_first_was_cut() {
     let (store, set) = (store(folder.path(), 1), dataset(&[server.url("/a")], None, None));
     let error = get(&store, set).unwrap_err();
     assert!(
-        matches!(error, Error::Network { .. }) && error.to_string().contains("run the same command"),
+        matches!(error, Error::Network { .. }) && error.to_string().contains("the next attempt resumes"),
         "{error}"
     );
     assert_eq!(fs::metadata(target(folder.path(), ".part")).unwrap().len(), 120_000);
@@ -171,7 +171,7 @@ fn a_stopped_download_is_kept() {
     let (folder, server) =
         (tempdir().unwrap(), Server::start(|request, _| Reply::ranged(request, &content())));
     let (store, set) = (store(folder.path(), 1), dataset(&[server.url("/a")], SIZE, Some(MD5)));
-    let mut stop = |progress: Progress| match progress.done {
+    let mut stop = |progress: DownloadProgress| match progress.done {
         0 => ControlFlow::Continue(()),
         _ => ControlFlow::Break(()),
     };

@@ -102,20 +102,26 @@ fn hepmass_with_and_without_mass() {
     let folder = tempdir().unwrap();
     let with = write(folder.path(), "all_train.csv", hepmass(30, true).as_bytes());
     let without = write(folder.path(), "1000_train.csv.gz", &gzip(hepmass(30, false).as_bytes()));
-    let data = read_hepmass(&with, Rows::All).unwrap();
+    let data = read_hepmass(&with, RowSelection::All).unwrap();
     assert_eq!((data.n(), data.dim(), data.class_counts()), (30, 27, vec![20, 10]));
     assert_eq!(data.x()[[4, 2]], ((4 * 31 + 14) % 101) as f64 / 8.0 + 4.0);
-    assert_eq!(read_hepmass(&without, Rows::All).unwrap(), data);
-    let some = read_hepmass(&with, Rows::Fraction(0.5, &mut rng(1))).unwrap();
+    assert_eq!(read_hepmass(&without, RowSelection::All).unwrap(), data);
+    let some = read_hepmass(&with, RowSelection::Fraction(0.5, &mut rng(1))).unwrap();
     assert!((5..25).contains(&some.n()), "{}", some.n());
-    assert_eq!(some, read_hepmass(&with, Rows::Fraction(0.5, &mut rng(1))).unwrap(), "the seed decides");
+    assert_eq!(
+        some,
+        read_hepmass(&with, RowSelection::Fraction(0.5, &mut rng(1))).unwrap(),
+        "the seed decides"
+    );
 }
 
 #[test]
 fn hepmass_is_prepared_as_in_the_paper() {
     let folder = tempdir().unwrap();
-    let train = read_hepmass(&write(folder.path(), "a", hepmass(40, false).as_bytes()), Rows::All).unwrap();
-    let test = read_hepmass(&write(folder.path(), "b", hepmass(7, true).as_bytes()), Rows::All).unwrap();
+    let train =
+        read_hepmass(&write(folder.path(), "a", hepmass(40, false).as_bytes()), RowSelection::All).unwrap();
+    let test =
+        read_hepmass(&write(folder.path(), "b", hepmass(7, true).as_bytes()), RowSelection::All).unwrap();
     let (x, x_test) = prepare_hepmass(&train, &test).unwrap();
     assert_eq!((x.dim(), x_test.dim()), (26, 26), "f1 has two values only");
     assert!(!x.columns().contains(&"f1".to_string()));
@@ -183,17 +189,17 @@ fn uci_tables_in_their_several_layouts() {
     let folder = tempdir().unwrap();
     let a = write(folder.path(), "a.tra", b"1,2,10\n3,4,9\n");
     let b = write(folder.path(), "a.tes", b" 5, 6,10\n\n");
-    let data = read_uci(&[&a, &b], Cells::Comma, LabelAt::Last).unwrap();
+    let data = read_uci(&[&a, &b], Separator::Comma, LabelAt::Last).unwrap();
     assert_eq!((data.y(), data.classes()), (&[1, 0, 1][..], &["9".to_string(), "10".into()][..]));
     let letter = write(folder.path(), "letter.data", b"T,2,8\nI,5,12\n");
-    let letters = read_uci(&[&letter], Cells::Comma, LabelAt::First).unwrap();
+    let letters = read_uci(&[&letter], Separator::Comma, LabelAt::First).unwrap();
     assert_eq!((letters.y(), letters.x()[[1, 1]]), (&[1, 0][..], 12.0));
     let blank = write(folder.path(), "sat.trn", b"92 115  3\n84 102 4\n");
-    assert_eq!(read_uci(&[&blank], Cells::Blank, LabelAt::Last).unwrap().dim(), 2);
+    assert_eq!(read_uci(&[&blank], Separator::Blank, LabelAt::Last).unwrap().dim(), 2);
     let headed = write(folder.path(), "h.csv", b"width,height,label\n1,2,x\n");
-    assert_eq!(read_uci(&[&headed], Cells::Comma, LabelAt::Last).unwrap().columns(), ["width", "height"]);
+    assert_eq!(read_uci(&[&headed], Separator::Comma, LabelAt::Last).unwrap().columns(), ["width", "height"]);
     let ragged = write(folder.path(), "r.csv", b"1,2,x\n1,x\n");
-    let error = read_uci(&[&ragged], Cells::Comma, LabelAt::Last).unwrap_err().to_string();
+    let error = read_uci(&[&ragged], Separator::Comma, LabelAt::Last).unwrap_err().to_string();
     assert!(error.contains("r.csv") && error.contains("line 2: found 2 columns, expected 3"), "{error}");
 }
 

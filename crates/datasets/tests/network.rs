@@ -59,7 +59,8 @@ fn the_server_says_when_to_come_back() {
     );
     let patient = Retry { attempts: 2, first_wait: Duration::from_secs(30) };
     let start = std::time::Instant::now();
-    let store = store(folder.path(), 2).with_retry(patient);
+    let options = StoreOptions { retry: patient, ..StoreOptions::default() };
+    let store = Store::new(options).with_directory(folder.path());
     get(&store, dataset(&[server.url("/a")], SIZE, Some(MD5))).unwrap();
     assert!(start.elapsed() < Duration::from_secs(20), "not after our own thirty seconds");
 }
@@ -86,26 +87,22 @@ fn redirects_are_followed_to_their_end() {
     assert!(error.to_string().contains("redirects without end"), "{error}");
 }
 
-/// The variables of this very process: the test runs itself again with them set.
 #[test]
-fn the_proxy_of_the_environment_is_used() {
-    const CHILD: &str = "FLOWGMM_TEST_PROXY_TARGET";
-    if let Ok(folder) = std::env::var(CHILD) {
-        let retry = Retry { attempts: 1, first_wait: Duration::ZERO };
-        let store = Store::from_env().with_directory(&folder).with_retry(retry);
-        // A name nobody can resolve: only the proxy can have answered.
-        get(&store, dataset(&["http://data.invalid/a".into()], SIZE, Some(MD5))).unwrap();
-        return;
-    }
+fn the_proxy_is_used() {
     let (folder, proxy) =
         (tempdir().unwrap(), Server::start(|request, _| Reply::ranged(request, &content())));
     let run = |no_proxy: &str| {
-        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
-        child.args(["--exact", "the_proxy_of_the_environment_is_used"]).env(CHILD, folder.path());
-        child.env("HTTP_PROXY", proxy.url("")).env("NO_PROXY", no_proxy).output().unwrap().status.success()
+        let variables = [("HTTP_PROXY", proxy.url("")), ("NO_PROXY", no_proxy.to_string())];
+        let lookup =
+            |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into());
+        let retry = Retry { attempts: 1, first_wait: Duration::ZERO };
+        let options = StoreOptions { retry, ..StoreOptions::from_variables(lookup) };
+        let store = Store::new(options).with_directory(folder.path());
+        // A name nobody can resolve: only the proxy can have answered.
+        get(&store, dataset(&["http://data.invalid/a".into()], SIZE, Some(MD5)))
     };
-    assert!(!run("data.invalid"), "without the proxy the name does not resolve");
-    assert!(run("example.org"));
+    assert!(run("data.invalid").is_err(), "without the proxy the name does not resolve");
+    run("example.org").unwrap();
     check_done(folder.path());
     assert_eq!(proxy.requests()[0].line, "CONNECT data.invalid:80 HTTP/1.1");
 }

@@ -12,12 +12,12 @@ fn counts(labels: &[u8]) -> Vec<usize> {
 #[test]
 fn relatives_of_mnist() {
     for (name, part, n, evenly) in [
-        ("mnist", Part::Train, 60_000, false),
-        ("mnist", Part::Test, 10_000, false),
-        ("fashion-mnist", Part::Train, 60_000, true),
-        ("fashion-mnist", Part::Test, 10_000, true),
-        ("kmnist", Part::Test, 10_000, true),
-        ("notmnist", Part::Test, 10_000, true),
+        ("mnist", Subset::Train, 60_000, false),
+        ("mnist", Subset::Test, 10_000, false),
+        ("fashion-mnist", Subset::Train, 60_000, true),
+        ("fashion-mnist", Subset::Test, 10_000, true),
+        ("kmnist", Subset::Test, 10_000, true),
+        ("notmnist", Subset::Test, 10_000, true),
     ] {
         let Some(root) = real_data(name) else { continue };
         let set = Store::offline(root).images(name, part).unwrap();
@@ -29,7 +29,7 @@ fn relatives_of_mnist() {
 #[test]
 fn mnist_begins_with_a_five_and_has_its_published_class_counts() {
     let Some(root) = real_data("mnist") else { return };
-    let set = Store::offline(root).images("mnist", Part::Train).unwrap();
+    let set = Store::offline(root).images("mnist", Subset::Train).unwrap();
     assert_eq!(set.labels[..5], [5, 0, 4, 1, 9]);
     assert_eq!(counts(&set.labels), [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]);
     assert_eq!(set.image(0)[5 * 28 + 12..][..4], [3, 18, 18, 18], "the first ink of the first five");
@@ -38,9 +38,11 @@ fn mnist_begins_with_a_five_and_has_its_published_class_counts() {
 #[test]
 fn what_is_absent_is_said() {
     let Some(root) = real_data("kmnist") else { return };
-    let error = Store::offline(root).images("kmnist", Part::Train).unwrap_err().to_string();
+    let error = Store::offline(root).images("kmnist", Subset::Train).unwrap_err().to_string();
     assert!(
-        error.contains("train-images-idx3-ubyte.gz") && error.contains("flowgmm data get kmnist"),
+        error.contains("train-images-idx3-ubyte.gz")
+            && error.contains("'kmnist'")
+            && error.contains("downloaded"),
         "{error}"
     );
 }
@@ -49,10 +51,10 @@ fn what_is_absent_is_said() {
 fn cifar10_batches() {
     let Some(root) = real_data("cifar10") else { return };
     let store = Store::offline(root);
-    let test = store.images("cifar10", Part::Test).unwrap();
+    let test = store.images("cifar10", Subset::Test).unwrap();
     assert_eq!((test.n, counts(&test.labels)), (10_000, vec![1000; 10]));
     assert_eq!((&test.classes[usize::from(test.labels[0])][..], test.image(0)[0]), ("cat", 158));
-    let train = store.images("cifar10", Part::Train).unwrap();
+    let train = store.images("cifar10", Subset::Train).unwrap();
     assert_eq!(train.n % 10_000, 0);
     assert_eq!(&train.classes[usize::from(train.labels[0])], "frog");
 }
@@ -62,7 +64,7 @@ fn label_splits_are_balanced() {
     let Some(root) = real_data("labels") else { return };
     let store = Store::offline(&root);
     if real_data("mnist").is_some() {
-        let set = store.images("mnist", Part::Train).unwrap();
+        let set = store.images("mnist", Subset::Train).unwrap();
         for n in [100, 600, 1000, 3000] {
             let splits = store.label_splits("mnist", n, set.n).unwrap();
             assert_eq!((splits.seeds(), splits.n_labels()), (20, n));
@@ -84,7 +86,7 @@ fn label_splits_are_balanced() {
 #[test]
 fn ag_news_test() {
     let Some(root) = real_data("text/ag_news") else { return };
-    let set = Store::offline(root).texts("ag-news", Part::Test).unwrap();
+    let set = Store::offline(root).texts("ag-news", Subset::Test).unwrap();
     assert_eq!(set.n(), 7600);
     for class in 0..4 {
         assert_eq!(set.labels.iter().filter(|&&label| label == class).count(), 1900);

@@ -16,13 +16,13 @@ const LABELS: &str = "t10k-labels-idx1-ubyte.gz";
 fn looked(variables: &[(&str, &str)], name: &str) -> Vec<PathBuf> {
     let find =
         |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value));
-    let checks = Store::from_variables(find).check(name).unwrap();
+    let checks = Store::new(StoreOptions::from_variables(find)).check(name).unwrap();
     let State::Absent(places) = &checks[0].state else { panic!("{checks:?}") };
     places.clone()
 }
 
 #[test]
-fn directories_come_from_the_environment() {
+fn directories_come_from_variables() {
     let places = looked(&[("FLOWGMM_DATA", "/no/data"), ("HOME", "/no/home")], "svhn");
     let wanted = [
         "/no/data/svhn/train_32x32.mat",
@@ -40,7 +40,7 @@ fn directories_come_from_the_environment() {
 
 #[test]
 fn without_any_directory_a_download_says_so() {
-    let store = Store::from_variables(|name| (name == "FLOWGMM_DATA").then(|| "/no/data".into()));
+    let store = Store::new(StoreOptions { search: vec!["/no/data".into()], ..StoreOptions::default() });
     let error = store.get("svhn", &mut |_| std::ops::ControlFlow::Continue(())).unwrap_err();
     assert!(matches!(error, Error::NoCache), "{error}");
 }
@@ -53,11 +53,11 @@ fn names_shared_by_datasets_are_only_found_in_their_folder() {
     let store = Store::offline(folder.path());
     write(folder.path(), IMAGES, &images);
     write(folder.path(), LABELS, &labels);
-    assert!(matches!(store.images("mnist", Part::Test), Err(Error::Absent { .. })));
+    assert!(matches!(store.images("mnist", Subset::Test), Err(Error::Absent { .. })));
     write(folder.path(), &format!("mnist/{IMAGES}"), &images);
     write(folder.path(), "mnist/t10k-labels-idx1-ubyte", &idx(&[1], &[3]));
-    assert_eq!(store.images("mnist", Part::Test).unwrap().labels, [3], "unzipped files do as well");
-    assert!(matches!(store.images("fashion-mnist", Part::Test), Err(Error::Absent { .. })));
+    assert_eq!(store.images("mnist", Subset::Test).unwrap().labels, [3], "unzipped files do as well");
+    assert!(matches!(store.images("fashion-mnist", Subset::Test), Err(Error::Absent { .. })));
 }
 
 #[test]
@@ -95,21 +95,21 @@ fn cifar_and_yahoo_are_read_packed_or_unpacked() {
     for number in [1, 2] {
         write(folder.path(), &format!("cifar10/data_batch_{number}.bin"), &batch(number));
     }
-    assert_eq!(store.images("cifar10", Part::Train).unwrap().labels, [1, 2]);
-    assert!(matches!(store.images("cifar10", Part::Test), Err(Error::Absent { .. })));
+    assert_eq!(store.images("cifar10", Subset::Train).unwrap().labels, [1, 2]);
+    assert!(matches!(store.images("cifar10", Subset::Test), Err(Error::Absent { .. })));
     let names: Vec<String> =
         (1..=5).map(|number| format!("cifar-10-batches-bin/data_batch_{number}.bin")).collect();
     let records: Vec<Vec<u8>> = (1..=5).map(|number| batch(10 - number)).collect();
     let files: Vec<(&str, &[u8])> =
         names.iter().zip(&records).map(|(name, record)| (&name[..], &record[..])).collect();
     write(folder.path(), "cifar10/cifar-10-binary.tar.gz", &gzip(&tar(&files)));
-    assert_eq!(store.images("cifar10", Part::Train).unwrap().labels, [9, 8, 7, 6, 5]);
+    assert_eq!(store.images("cifar10", Subset::Train).unwrap().labels, [9, 8, 7, 6, 5]);
     let archive = gzip(&tar(&[("yahoo_answers_csv/test.csv", YAHOO.as_bytes())]));
     write(folder.path(), "text/yahoo_answers/yahoo_answers_csv.tar.gz", &archive);
-    assert_eq!(store.texts("yahoo-answers", Part::Test).unwrap().labels, [4, 9]);
+    assert_eq!(store.texts("yahoo-answers", Subset::Test).unwrap().labels, [4, 9]);
     fs::write(folder.path().join("text/yahoo_answers/test.csv"), &YAHOO[..YAHOO.find('\n').unwrap()])
         .unwrap();
-    assert_eq!(store.texts("yahoo-answers", Part::Test).unwrap().labels, [4]);
+    assert_eq!(store.texts("yahoo-answers", Subset::Test).unwrap().labels, [4]);
 }
 
 #[test]
@@ -132,8 +132,8 @@ fn tables_by_name() {
     write(folder.path(), "miniboone/MiniBooNE_PID.txt", miniboone().as_bytes());
     assert_eq!(store.table("miniboone").unwrap().n(), 20);
     write(folder.path(), "hepmass/1000_test.csv", hepmass(9, true).as_bytes());
-    assert_eq!(store.hepmass("hepmass", Part::Test, Rows::All).unwrap().n(), 9);
-    assert!(store.hepmass("hepmass", Part::Train, Rows::Fraction(0.2, &mut rng(1))).is_err());
+    assert_eq!(store.hepmass("hepmass", Subset::Test, RowSelection::All).unwrap().n(), 9);
+    assert!(store.hepmass("hepmass", Subset::Train, RowSelection::Fraction(0.2, &mut rng(1))).is_err());
     write(folder.path(), "tabular/pendigits.tra", b"1,2,0\n");
     assert!(
         store.table("pendigits").unwrap_err().to_string().contains("pendigits.tes"),
@@ -148,7 +148,7 @@ fn tables_by_name() {
 #[test]
 fn the_wrong_kind_is_refused_with_the_right_one() {
     let store = Store::offline("/no/where");
-    let error = store.images("miniboone", Part::Train).unwrap_err();
+    let error = store.images("miniboone", Subset::Train).unwrap_err();
     assert_eq!(error.to_string(), "'miniboone' holds a table, not images");
     assert_eq!(error.blame(), Blame::Usage);
     assert_eq!(

@@ -3,7 +3,7 @@
 /// Tokens in a batch: few enough that a batch's activations stay in a cache, many enough that reading the weights
 /// again for every batch costs nothing.
 const TOKENS: usize = 512;
-/// Batches aimed at, so that as many threads can work, down to this many tokens each.
+/// Batches to aim for, so that as many threads can work, with at least this many tokens each.
 const BATCHES: usize = 32;
 const FEWEST_TOKENS: usize = 64;
 

@@ -7,9 +7,9 @@
 //! key:     BLAKE3 of the text, keyed by the model's fingerprint
 //! ```
 //!
-//! Nothing read from the file is believed without its checksum. A record cut short by a crash is dropped: readers stop
+//! Every record is verified by its checksum before it is used. A record cut short by a crash is dropped: readers stop
 //! before it, the next writer removes it. Writers hold an exclusive file lock for each batch they append, so processes
-//! can share a directory. Whatever goes wrong with a cache is a [`CacheWarning`]: texts are then computed.
+//! can share a directory. A problem with a cache is a [`CacheWarning`], never an error: texts are then computed.
 
 use crate::error::{Error, Result};
 use std::collections::HashMap;
@@ -29,7 +29,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Uses `dir`, and makes it if need be.
+    /// Uses `dir`, and creates it if necessary.
     pub fn open(dir: &Path) -> Result<Cache> {
         std::fs::create_dir_all(dir).map_err(Error::io(dir))?;
         Ok(Cache { dir: dir.to_owned() })
@@ -42,7 +42,7 @@ impl Cache {
     }
 }
 
-/// What went wrong with a cache. The embeddings are right all the same.
+/// A problem with a cache. The embeddings are correct nevertheless.
 #[derive(Debug, thiserror::Error)]
 pub enum CacheWarning {
     /// The file could not be read.
@@ -61,8 +61,8 @@ pub enum CacheWarning {
         /// Why.
         source: io::Error,
     },
-    /// Records that are not what was once written, at the end because of a crash, elsewhere because of the disk.
-    #[error("{records} damaged records in the cache {path} were not used; delete the file to be rid of them", path = path.display())]
+    /// Records that fail their checksum: at the end because of a crash, elsewhere because of the disk.
+    #[error("{records} damaged records in the cache {path} were not used; delete the file to remove them", path = path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -204,10 +204,9 @@ impl ModelCache {
     fn check_header(&self, header: &[u8; HEADER]) -> io::Result<()> {
         match *header == self.header() {
             true => Ok(()),
-            false => Err(io::Error::new(
-                ErrorKind::InvalidData,
-                "it does not begin like a cache of this model; delete it",
-            )),
+            false => {
+                Err(io::Error::new(ErrorKind::InvalidData, "it is not a cache of this model; delete it"))
+            }
         }
     }
 }

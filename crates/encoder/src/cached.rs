@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::options::Progress;
 use std::collections::HashMap;
 
-/// Embeddings, and how they were come by.
+/// Embeddings, and how many of them came from the cache.
 #[derive(Debug)]
 pub struct Cached {
     /// One row for every text, [n, dim].
@@ -21,8 +21,8 @@ pub struct Cached {
 }
 
 impl Encoder {
-    /// [`Encoder::embed`], with the same bits, from `cache` where possible. Finished batches are added as they come, so
-    /// a call that is stopped loses nothing.
+    /// Embeds texts like [`Encoder::embed`], bit for bit, but takes embeddings from `cache` where it has them. Finished
+    /// batches are added to the cache at once, so a call that is stopped loses nothing.
     pub fn embed_cached(&self, texts: &[&str], cache: &Cache, progress: &mut Progress<'_>) -> Result<Cached> {
         let dim = self.dim();
         let distinct = Distinct::of(texts);

@@ -1,4 +1,4 @@
-//! A model directory: where its files are, and what the sentence-transformers files among them ask for.
+//! A model directory: where its files are, and the settings in its sentence-transformers files.
 //!
 //! ```text
 //! config.json  tokenizer.json  model.safetensors     needed; in the folder modules.json names, if it names one
@@ -16,7 +16,7 @@ use std::path::{Component, Path, PathBuf};
 /// A tokenizer of a million words has 50 MB.
 const LARGEST_JSON: u64 = 1 << 30;
 
-/// What a directory holds and asks for.
+/// The files and settings of a directory.
 #[derive(Debug)]
 pub(crate) struct Directory {
     pub config: PathBuf,
@@ -35,7 +35,7 @@ pub(crate) enum Letters {
 }
 
 impl Directory {
-    /// `pooling`, if given, stands against whatever the files say.
+    /// `pooling`, if given, overrides what the files say.
     pub(crate) fn open(dir: &Path, pooling: Option<Pooling>) -> Result<Directory> {
         let modules = Modules::read(dir)?;
         let body = dir.join(&modules.transformer);

@@ -82,8 +82,8 @@ impl Encoder {
         self.fingerprint
     }
 
-    /// One row for every text, [n, dim]. The same text gives the same bits in any company and on any number of
-    /// threads.
+    /// One row for every text, [n, dim]. The embedding of a text does not depend, bit for bit, on the other texts
+    /// or on the number of threads.
     pub fn embed(&self, texts: &[&str], progress: &mut Progress<'_>) -> Result<Vec<f32>> {
         let dim = self.dim();
         let distinct = Distinct::of(texts);

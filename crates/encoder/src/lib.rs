@@ -8,14 +8,14 @@
 //! bf16), pooled by mean or first token. Everything is computed in f32.
 //!
 //! An embedding is a function of the model and the text alone: it has the same bits whichever texts it is computed with
-//! and on any number of threads. That is why a cached embedding stands for a computed one.
+//! and on any number of threads. So a cached embedding equals a computed one.
 //!
 //! | module      | holds                                                        |
 //! |-------------|--------------------------------------------------------------|
 //! | `encoder`   | [`Encoder`]: a model opened, texts embedded                  |
-//! | `cached`    | the same with a cache                                        |
+//! | `cached`    | embedding with a cache                                       |
 //! | `cache`     | the cache's files                                            |
-//! | `options`   | what a caller decides                                        |
+//! | `options`   | pooling, maximum length, progress                            |
 //! | `directory` | a model directory and its sentence-transformers files        |
 //! | `config`    | `config.json`: families and sizes                            |
 //! | `weights`   | `model.safetensors`, checked                                 |

@@ -1,13 +1,13 @@
-//! What a caller decides about embeddings.
+//! Pooling, length and scaling of embeddings, and the progress callback.
 
 use std::ops::ControlFlow;
 
 /// How to embed. `None` is what the model's files say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// From token vectors to a text's vector; without a word from the model, [`Pooling::Mean`].
+    /// From token vectors to a text's vector; if the model does not say, [`Pooling::Mean`].
     pub pooling: Option<Pooling>,
-    /// Tokens of a text that are read, special tokens included; without a word from the model, 256, or fewer if the
+    /// Tokens of a text that are read, special tokens included; if the model does not say, 256, or fewer if the
     /// model has fewer positions.
     pub max_length: Option<usize>,
     /// Lengths of the embeddings.

@@ -1,11 +1,11 @@
-//! `model.safetensors`: tensors by name, believed only after their size is checked against the file's.
+//! `model.safetensors`: tensors by name, read after their sizes are checked against the file's.
 //!
 //! ```text
 //! u64 length of the header | header: JSON {name: {dtype, shape, data_offsets}} | data
 //! ```
 //!
-//! The header is read first; a tensor is read alone when it is asked for, so a file that promises more than it holds
-//! costs no memory, and tensors nobody asks for (a pooler, a language-model head) cost no time.
+//! The header is read first; a tensor is read alone when it is asked for, so a file that claims more than it holds
+//! costs no memory, and tensors that are not used (a pooler, a language-model head) cost no time.
 
 use crate::error::{Error, Result};
 use safetensors::Dtype;

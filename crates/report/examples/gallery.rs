@@ -71,23 +71,29 @@ fn estimates() -> Section {
         reference: Some(0.0),
         estimates: NASTY.iter().enumerate().map(estimate).collect(),
     };
-    let grids = vec![Grid::of(Columns::Two, vec![bars.figure(), intervals.figure()])];
+    let grids = vec![Grid::of(GridWidth::Two, vec![bars.figure(), intervals.figure()])];
     Section { heading: "Bars and intervals".into(), grids, ..Section::default() }
 }
 
 fn headline() -> Table {
     let row = |name: &str, a: f64, b: f64, nll: f64, seconds: f64| {
-        let spread = Cell::shown(b, format!("{b:.1} ± 0.4"));
-        vec![name.into(), Cell::number(a, 1), spread, Cell::number(nll, 3), Cell::number(seconds, 1)]
+        let spread = TableCell::shown(b, format!("{b:.1} ± 0.4"));
+        vec![
+            name.into(),
+            TableCell::number(a, 1),
+            spread,
+            TableCell::number(nll, 3),
+            TableCell::number(seconds, 1),
+        ]
     };
     Table {
         caption: "Test accuracy with ten labels a class.".into(),
         columns: vec![
-            Column::text("Method"),
-            Column::number("Moons %").highest(),
-            Column::number("Pinwheel %").highest(),
-            Column::number("NLL").lowest(),
-            Column::number("Seconds"),
+            TableColumn::text("Method"),
+            TableColumn::number("Moons %").highest(),
+            TableColumn::number("Pinwheel %").highest(),
+            TableColumn::number("NLL").lowest(),
+            TableColumn::number("Seconds"),
         ],
         rows: vec![
             row("FlowGMM, labelled + unlabelled", 99.8, 98.1, -0.412, 12.3),
@@ -147,23 +153,24 @@ fn four_panels(
     logit: impl Fn([f64; 2]) -> f64,
 ) -> Vec<Panel> {
     let place = |points: &Labelled| points.iter().map(|p| p.0).collect::<Vec<_>>();
-    let frame = Frame::around(&place(data));
-    let cells = frame.cells(90, 90).into_iter().map(|x| {
+    let viewport = Viewport::around(&place(data));
+    let cells = viewport.cells(90, 90).into_iter().map(|x| {
         let p = 1.0 / (1.0 + (-logit(x)).exp());
         (usize::from(p > 0.5), p.max(1.0 - p))
     });
     let regions = Layer::Regions(Raster::new(90, 90, cells.collect()));
     let labelled = data.iter().step_by(155).copied().collect();
     let samples: Labelled = (0..900).map(|i| (noise.gaussian(component(i % 2)), i % 2)).collect();
-    let latent_frame = Frame::around(&place(&samples));
+    let latent_viewport = Viewport::around(&place(&samples));
     let ellipses = || Layer::Ellipses(vec![component(0), component(1)]);
     let generated = data.iter().map(|&(x, k)| ([0, 1].map(|d| x[d] + 0.03 * noise.normal()), k)).collect();
-    let panel = |title: &str, frame, layers| Panel { title: title.into(), frame, layers, ..Panel::default() };
+    let panel =
+        |title: &str, viewport, layers| Panel { title: title.into(), viewport, layers, ..Panel::default() };
     vec![
-        panel("(a) Data", frame, vec![regions, Layer::Unlabelled(place(data)), Layer::Labelled(labelled)]),
-        panel("(b) Latent image f(x)", latent_frame, vec![ellipses(), Layer::ByClass(latent.clone())]),
-        panel("(c) Latent samples", latent_frame, vec![ellipses(), Layer::ByClass(samples)]),
-        panel("(d) Generated data", frame, vec![Layer::ByClass(generated)]),
+        panel("(a) Data", viewport, vec![regions, Layer::Unlabelled(place(data)), Layer::Labelled(labelled)]),
+        panel("(b) Latent image f(x)", latent_viewport, vec![ellipses(), Layer::ByClass(latent.clone())]),
+        panel("(c) Latent samples", latent_viewport, vec![ellipses(), Layer::ByClass(samples)]),
+        panel("(d) Generated data", viewport, vec![Layer::ByClass(generated)]),
     ]
 }
 
@@ -181,8 +188,8 @@ fn pinwheel(noise: &mut Noise) -> Section {
     };
     let panel = |n_classes: usize, noise: &mut Noise| {
         let data = points(n_classes, noise);
-        let frame = Frame::around(&data.iter().map(|p| p.0).collect::<Vec<_>>());
-        let cells = frame.cells(110, 110).into_iter().map(|x| {
+        let viewport = Viewport::around(&data.iter().map(|p| p.0).collect::<Vec<_>>());
+        let cells = viewport.cells(110, 110).into_iter().map(|x| {
             let turn = arm(x) * n_classes as f64;
             (turn as usize % n_classes, 0.35 + 1.2 * (0.5 - (turn.fract() - 0.5).abs()))
         });
@@ -191,15 +198,15 @@ fn pinwheel(noise: &mut Noise) -> Section {
             Layer::ByClass(data),
             Layer::Regions(Raster::new(110, 110, cells.collect())),
         ];
-        Panel { title: format!("{n_classes} classes"), frame, layers, ..Panel::default() }
+        Panel { title: format!("{n_classes} classes"), viewport, layers, ..Panel::default() }
     };
-    let frame = Frame::default();
+    let viewport = Viewport::default();
     let bump = |[x, y]: [f64; 2]| (-6.0 * ((x * x + y * y).sqrt() - 0.6).powi(2) / 0.1).exp();
-    let density = Raster::new(80, 80, frame.cells(80, 80).into_iter().map(bump).collect());
+    let density = Raster::new(80, 80, viewport.cells(80, 80).into_iter().map(bump).collect());
     let layers = vec![Layer::Density(density)];
-    let density = Panel { title: "A density".into(), frame, layers, ..Panel::default() };
+    let density = Panel { title: "A density".into(), viewport, layers, ..Panel::default() };
     let figures = vec![panel(5, noise).figure(), panel(10, noise).figure(), density.figure()];
-    let grids = vec![Grid::of(Columns::Three, figures).with_legend(Legend::for_classes(&NASTY))];
+    let grids = vec![Grid::of(GridWidth::Three, figures).with_legend(Legend::for_classes(&NASTY))];
     Section { heading: "Pinwheel, with hostile class names".into(), grids, ..Section::default() }
 }
 
@@ -239,7 +246,7 @@ fn curves(noise: &mut Noise) -> Section {
         ..Histogram::default()
     };
     charts.push(histogram.figure());
-    Section { heading: "Curves".into(), grids: vec![Grid::of(Columns::Two, charts)], ..Section::default() }
+    Section { heading: "Curves".into(), grids: vec![Grid::of(GridWidth::Two, charts)], ..Section::default() }
 }
 
 fn images(noise: &mut Noise) -> Section {
@@ -263,7 +270,7 @@ fn images(noise: &mut Noise) -> Section {
     };
     Section {
         heading: "Images".into(),
-        grids: vec![Grid::of(Columns::One, vec![sheet.figure()])],
+        grids: vec![Grid::of(GridWidth::One, vec![sheet.figure()])],
         ..Section::default()
     }
 }
@@ -302,22 +309,27 @@ fn evaluation() -> Section {
     let digits = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"];
     let figures = vec![confusion(&digits).figure(), reliability.figure(), confusion(&NASTY).figure()];
     let rows = NASTY.iter().enumerate().map(|(k, name)| {
-        vec![(*name).into(), Cell::from(100 + k), Cell::number(0.9 + 0.01 * k as f64, 3), Cell::Missing]
+        vec![
+            (*name).into(),
+            TableCell::from(100 + k),
+            TableCell::number(0.9 + 0.01 * k as f64, 3),
+            TableCell::Missing,
+        ]
     });
     let table = Table {
         caption: "By class.".into(),
         columns: vec![
-            Column::text("Class"),
-            Column::number("Count"),
-            Column::number("F1").highest(),
-            Column::number("Never measured").lowest(),
+            TableColumn::text("Class"),
+            TableColumn::number("Count"),
+            TableColumn::number("F1").highest(),
+            TableColumn::number("Never measured").lowest(),
         ],
         rows: rows.collect(),
     };
     Section {
         heading: "Evaluation".into(),
         tables: vec![table],
-        grids: vec![Grid::of(Columns::Two, figures)],
+        grids: vec![Grid::of(GridWidth::Two, figures)],
         ..Section::default()
     }
 }

@@ -33,7 +33,7 @@ impl Plot for ImageSheet {
         &self.caption
     }
 
-    /// Images whose length is not `width * height` are left out.
+    /// Images whose length is neither `width * height` nor three times that are left out.
     fn draw(&self) -> Drawing {
         let longest = self.width.max(self.height).max(1) as f64;
         let (across, down) = (TILE * self.width as f64 / longest, TILE * self.height as f64 / longest);
@@ -41,12 +41,13 @@ impl Plot for ImageSheet {
         let left = if names > 0.0 { names + 10.0 } else { 0.0 };
         let columns = self.rows.iter().map(|(_, images)| images.len()).max().unwrap_or(0);
 
+        let area = self.width * self.height;
         let mut body = String::new();
         for (row, (name, images)) in self.rows.iter().enumerate() {
             let y = row as f64 * (down + GAP) + 1.0;
             text_within(&mut body, names, y + down / 2.0 + 4.0, "fg-soft fg-end", name, names);
             for (column, image) in images.iter().enumerate() {
-                if !image.is_empty() && [1, 3].contains(&(image.len() / (self.width * self.height).max(1))) {
+                if !image.is_empty() && [area, 3 * area].contains(&image.len()) {
                     self.tile(&mut body, left + column as f64 * (across + GAP), y, [across, down], image);
                 }
             }
@@ -90,7 +91,7 @@ mod tests {
     #[test]
     fn images_of_the_wrong_size_and_broken_pixels_do_no_harm() {
         let rows = vec![
-            ("<b>0</b>".to_string(), vec![vec![0.0, f64::NAN, 7.0, -1.0], vec![0.5]]),
+            ("<b>0</b>".to_string(), vec![vec![0.0, f64::NAN, 7.0, -1.0], vec![0.5], vec![0.5; 5]]),
             (String::new(), vec![]),
         ];
         let svg = ImageSheet { width: 2, height: 2, rows, ..ImageSheet::default() }.to_svg();

@@ -18,13 +18,13 @@
 //! nothing is an empty figure; nothing refers outside its file; light and dark follow the reader's system.
 //!
 //! ```
-//! use flowgmm_report::{Frame, Grid, Layer, Page, Panel, Plot, Section};
+//! use flowgmm_report::{Viewport, Grid, Layer, Page, Panel, Plot, Section};
 //!
 //! let points = vec![[0.0, 0.0], [1.0, 0.5], [f64::NAN, 0.0]];
-//! let frame = Frame::around(&points);
+//! let viewport = Viewport::around(&points);
 //! let panel = Panel {
 //!     title: "Data".into(),
-//!     frame,
+//!     viewport,
 //!     layers: vec![Layer::Unlabelled(points), Layer::Labelled(vec![([1.0, 0.5], 1)])],
 //!     ..Panel::default()
 //! };
@@ -40,7 +40,7 @@ mod axis;
 mod bars;
 mod confusion;
 mod contour;
-mod frame;
+
 mod histogram;
 mod images;
 mod intervals;
@@ -55,21 +55,22 @@ mod reliability;
 mod svg;
 mod table;
 mod theme;
+mod viewport;
 
 pub use axis::AxisScale;
 pub use bars::{Bar, Bars};
 pub use confusion::Confusion;
-pub use frame::Frame;
 pub use histogram::Histogram;
 pub use images::ImageSheet;
 pub use intervals::{Estimate, Intervals};
 pub use legend::{Legend, Mark};
 pub use line::{LineChart, Series, Stroke};
-pub use page::{Columns, Figure, Grid, Page, Section, Tile};
+pub use page::{Figure, Grid, GridWidth, Page, Section, Tile};
 pub use panel::{Ellipse, Layer, Panel};
 pub use plot::Plot;
 pub use raster::Raster;
 pub use reliability::{Reliability, ReliabilityBin};
 pub use svg::Drawing;
-pub use table::{Align, Best, Cell, Column, Table};
+pub use table::{Align, Best, Table, TableCell, TableColumn};
 pub use theme::{Colour, class_colour};
+pub use viewport::Viewport;

@@ -52,12 +52,12 @@ impl Series {
         Series { name: name.into(), points, ..Series::default() }
     }
 
-    /// The same curve in dashes.
+    /// Draws the curve dashed.
     pub fn dashed(self) -> Self {
         Series { stroke: Stroke::Dashed, ..self }
     }
 
-    /// The same curve in the colour of class `k`.
+    /// Draws the curve in the colour of class `k`.
     pub fn coloured(self, k: usize) -> Self {
         Series { colour: Some(k), ..self }
     }
@@ -157,14 +157,14 @@ impl Series {
         );
     }
 
-    /// Long series keep the lowest and the highest point of each stretch: spikes survive thinning.
+    /// Long series keep the lowest and the highest point of each chunk: spikes survive thinning.
     fn thinned(&self) -> Vec<[f64; 2]> {
         if self.points.len() <= MAX_POINTS {
             return self.points.clone();
         }
-        let stretch = self.points.len().div_ceil(MAX_POINTS / 2);
+        let chunk = self.points.len().div_ceil(MAX_POINTS / 2);
         let mut kept = Vec::with_capacity(MAX_POINTS);
-        for points in self.points.chunks(stretch) {
+        for points in self.points.chunks(chunk) {
             let finite = || points.iter().enumerate().filter(|(_, p)| p[1].is_finite());
             let by_height = |a: &(usize, &[f64; 2]), b: &(usize, &[f64; 2])| a.1[1].total_cmp(&b.1[1]);
             match (finite().min_by(by_height), finite().max_by(by_height)) {

@@ -57,7 +57,7 @@ pub struct Grid {
     /// What these figures have in common, for example "Labelled data only"; may be empty.
     pub label: String,
     /// How many stand side by side on a wide screen; fewer on a narrow one.
-    pub columns: Columns,
+    pub width: GridWidth,
     /// What the marks mean; may be empty.
     pub legend: Legend,
     /// Left to right, then down.
@@ -66,7 +66,7 @@ pub struct Grid {
 
 /// Figures side by side on a wide screen, a tablet, and a phone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Columns {
+pub enum GridWidth {
     /// 1, 1, 1: sheets and wide charts.
     One,
     /// 2, 2, 1: charts.
@@ -95,15 +95,15 @@ impl Figure {
 impl Grid {
     /// One row of a comparison: a label and its panels, four across on a wide screen.
     pub fn row(label: impl Into<String>, figures: Vec<Figure>) -> Self {
-        Grid { label: label.into(), columns: Columns::Four, figures, ..Grid::default() }
+        Grid { label: label.into(), width: GridWidth::Four, figures, ..Grid::default() }
     }
 
     /// Figures without a label.
-    pub fn of(columns: Columns, figures: Vec<Figure>) -> Self {
-        Grid { columns, figures, ..Grid::default() }
+    pub fn of(width: GridWidth, figures: Vec<Figure>) -> Self {
+        Grid { width, figures, ..Grid::default() }
     }
 
-    /// The same grid under a legend.
+    /// Puts the grid under a legend.
     pub fn with_legend(self, legend: Legend) -> Self {
         Grid { legend, ..self }
     }
@@ -154,21 +154,21 @@ impl Grid {
         });
         context! {
             label => self.label.as_str(),
-            columns => self.columns.class(),
+            columns => self.width.class(),
             legend => self.legend.view(),
             figures => Value::from_iter(figures),
         }
     }
 }
 
-impl Columns {
+impl GridWidth {
     /// Its name in the style sheet.
     fn class(self) -> &'static str {
         match self {
-            Columns::One => "one",
-            Columns::Two => "two",
-            Columns::Three => "three",
-            Columns::Four => "four",
+            GridWidth::One => "one",
+            GridWidth::Two => "two",
+            GridWidth::Three => "three",
+            GridWidth::Four => "four",
         }
     }
 }

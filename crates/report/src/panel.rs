@@ -4,13 +4,13 @@
 //! dashed boundary between regions, and labelled points on top, because they are few and matter most.
 
 use crate::axis::Scale;
-use crate::frame::Frame;
 use crate::plot::{Area, Plot};
 use crate::raster::{self, Raster};
 use crate::svg::{Drawing, Px, put};
 use crate::theme::class_tone;
+use crate::viewport::Viewport;
 
-/// One square panel. Points that are not finite, or lie outside the frame, are not drawn.
+/// One square panel. Points that are not finite, or lie outside the viewport, are not drawn.
 #[derive(Clone, Debug, Default)]
 pub struct Panel {
     /// Above the panel.
@@ -18,7 +18,7 @@ pub struct Panel {
     /// Below it, in a page.
     pub caption: String,
     /// The part of the plane shown.
-    pub frame: Frame,
+    pub viewport: Viewport,
     /// What is drawn.
     pub layers: Vec<Layer>,
 }
@@ -27,7 +27,7 @@ pub struct Panel {
 #[derive(Clone, Debug)]
 pub enum Layer {
     /// Class and confidence in 0..1 of every cell: tinted regions with a dashed line between classes.
-    /// The cells are those of [`Frame::cells`].
+    /// The cells are those of [`Viewport::cells`].
     Regions(Raster<(usize, f64)>),
     /// Any non-negative quantity, for example a density: darker where larger.
     Density(Raster<f64>),
@@ -67,8 +67,8 @@ impl Plot for Panel {
 
     fn draw(&self) -> Drawing {
         let plane = Plane {
-            x: Scale::linear(self.frame.x, [AREA.left, AREA.right()]),
-            y: Scale::linear(self.frame.y, [AREA.bottom(), AREA.top]),
+            x: Scale::linear(self.viewport.x, [AREA.left, AREA.right()]),
+            y: Scale::linear(self.viewport.y, [AREA.bottom(), AREA.top]),
         };
         let mut body = String::new();
         AREA.open_clip(&mut body);
@@ -231,8 +231,8 @@ mod tests {
             Layer::Labelled(vec![([f64::NAN; 2], 0)]),
             Layer::Ellipses(vec![Ellipse { centre: [f64::NAN; 2], radii: [1.0, 1.0], class: 0 }]),
         ];
-        let frame = Frame { x: [f64::NAN, 1.0], y: [2.0, 2.0] };
-        let svg = Panel { frame, layers, ..Panel::default() }.to_svg();
+        let viewport = Viewport { x: [f64::NAN, 1.0], y: [2.0, 2.0] };
+        let svg = Panel { viewport, layers, ..Panel::default() }.to_svg();
         assert!(!svg.contains("NaN") && !svg.contains("<ellipse"));
     }
 }

@@ -8,14 +8,14 @@ pub struct Table {
     /// Above the table; may be empty.
     pub caption: String,
     /// Headings, left to right.
-    pub columns: Vec<Column>,
+    pub columns: Vec<TableColumn>,
     /// Cells, top to bottom; a short row is filled up with blanks.
-    pub rows: Vec<Vec<Cell>>,
+    pub rows: Vec<Vec<TableCell>>,
 }
 
 /// How a column is headed and read.
 #[derive(Clone, Debug)]
-pub struct Column {
+pub struct TableColumn {
     name: String,
     align: Align,
     best: Best,
@@ -45,7 +45,7 @@ pub enum Best {
 
 /// One entry.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Cell {
+pub enum TableCell {
     /// Words.
     Text(String),
     /// A number, and how it is written.
@@ -59,30 +59,30 @@ pub enum Cell {
     Missing,
 }
 
-impl Column {
+impl TableColumn {
     /// A column of words.
     pub fn text(name: impl Into<String>) -> Self {
-        Column { name: name.into(), align: Align::Left, best: Best::Unranked }
+        TableColumn { name: name.into(), align: Align::Left, best: Best::Unranked }
     }
 
     /// A column of sentences.
     pub fn prose(name: impl Into<String>) -> Self {
-        Column { name: name.into(), align: Align::Prose, best: Best::Unranked }
+        TableColumn { name: name.into(), align: Align::Prose, best: Best::Unranked }
     }
 
     /// A column of numbers.
     pub fn number(name: impl Into<String>) -> Self {
-        Column { name: name.into(), align: Align::Right, best: Best::Unranked }
+        TableColumn { name: name.into(), align: Align::Right, best: Best::Unranked }
     }
 
-    /// The same column with its largest number in bold.
+    /// Sets the largest number in bold.
     pub fn highest(self) -> Self {
-        Column { best: Best::Highest, ..self }
+        TableColumn { best: Best::Highest, ..self }
     }
 
-    /// The same column with its smallest number in bold.
+    /// Sets the smallest number in bold.
     pub fn lowest(self) -> Self {
-        Column { best: Best::Lowest, ..self }
+        TableColumn { best: Best::Lowest, ..self }
     }
 
     fn class(&self, is_best: bool) -> &'static str {
@@ -96,69 +96,70 @@ impl Column {
     }
 }
 
-impl Cell {
+impl TableCell {
     /// `value` with that many decimals; a dash if it is not finite.
     pub fn number(value: f64, decimals: usize) -> Self {
-        Cell::shown(value, format!("{value:.decimals$}").replace('-', "\u{2212}"))
+        TableCell::shown(value, format!("{value:.decimals$}").replace('-', "\u{2212}"))
     }
 
     /// `value` written in your own way, for example `98.2 ± 0.3`.
     pub fn shown(value: f64, shown: impl Into<String>) -> Self {
-        if value.is_finite() { Cell::Number { value, shown: shown.into() } } else { Cell::Missing }
+        if value.is_finite() { TableCell::Number { value, shown: shown.into() } } else { TableCell::Missing }
     }
 
     fn as_str(&self) -> &str {
         match self {
-            Cell::Text(text) => text,
-            Cell::Number { shown, .. } => shown,
-            Cell::Missing => "–",
+            TableCell::Text(text) => text,
+            TableCell::Number { shown, .. } => shown,
+            TableCell::Missing => "–",
         }
     }
 
     fn value(&self) -> Option<f64> {
         match self {
-            Cell::Number { value, .. } => Some(*value),
-            Cell::Text(_) | Cell::Missing => None,
+            TableCell::Number { value, .. } => Some(*value),
+            TableCell::Text(_) | TableCell::Missing => None,
         }
     }
 }
 
-impl From<&str> for Cell {
+impl From<&str> for TableCell {
     fn from(text: &str) -> Self {
-        Cell::Text(text.to_string())
+        TableCell::Text(text.to_string())
     }
 }
 
-impl From<String> for Cell {
+impl From<String> for TableCell {
     fn from(text: String) -> Self {
-        Cell::Text(text)
+        TableCell::Text(text)
     }
 }
 
-impl From<usize> for Cell {
+impl From<usize> for TableCell {
     fn from(count: usize) -> Self {
-        Cell::Number { value: count as f64, shown: count.to_string() }
+        TableCell::Number { value: count as f64, shown: count.to_string() }
     }
 }
 
 impl Table {
     /// What the template sees: caption, head, rows; each cell with its text and style class.
     pub(crate) fn view(&self) -> Value {
-        let best: Vec<Option<&Cell>> = (0..self.columns.len()).map(|c| self.best_of(c)).collect();
+        let best: Vec<Option<&TableCell>> = (0..self.columns.len()).map(|c| self.best_of(c)).collect();
         let head = self.columns.iter().map(|c| context! { text => c.name.as_str(), class => c.class(false) });
         let rows = self.rows.iter().map(|row| {
             let cells = self.columns.iter().enumerate().map(|(c, column)| {
                 let is_best = row.get(c).is_some_and(|cell| best[c].is_some_and(|best| ties(cell, best)));
-                context! { text => row.get(c).map_or("", Cell::as_str), class => column.class(is_best) }
+                context! { text => row.get(c).map_or("", TableCell::as_str), class => column.class(is_best) }
             });
             Value::from_iter(cells)
         });
         context! { caption => self.caption.as_str(), head => Value::from_iter(head), rows => Value::from_iter(rows) }
     }
 
-    fn best_of(&self, column: usize) -> Option<&Cell> {
+    fn best_of(&self, column: usize) -> Option<&TableCell> {
         let cells = self.rows.iter().filter_map(|row| row.get(column)).filter(|cell| cell.value().is_some());
-        let by_value = |a: &&Cell, b: &&Cell| a.value().partial_cmp(&b.value()).expect("numbers are finite");
+        let by_value =
+            |a: &&TableCell, b: &&TableCell| a.value().partial_cmp(&b.value()).expect("numbers are finite");
         match self.columns[column].best {
             Best::Unranked => None,
             Best::Highest => cells.max_by(by_value),
@@ -168,7 +169,7 @@ impl Table {
 }
 
 /// Numbers that read the same rank the same: the hidden digits of 98.2 are no reason for bold type.
-fn ties(cell: &Cell, best: &Cell) -> bool {
+fn ties(cell: &TableCell, best: &TableCell) -> bool {
     cell.value().is_some() && (cell.value() == best.value() || cell.as_str() == best.as_str())
 }
 
@@ -181,14 +182,14 @@ mod tests {
     fn the_best_of_a_column_is_marked_with_its_ties() {
         let table = Table {
             columns: vec![
-                Column::text("method"),
-                Column::number("acc").highest(),
-                Column::number("nll").lowest(),
+                TableColumn::text("method"),
+                TableColumn::number("acc").highest(),
+                TableColumn::number("nll").lowest(),
             ],
             rows: vec![
-                vec!["a".into(), Cell::number(98.24, 1), Cell::number(-0.3, 2)],
-                vec!["b".into(), Cell::number(98.21, 1), Cell::number(f64::NAN, 2)],
-                vec!["c".into(), Cell::Missing],
+                vec!["a".into(), TableCell::number(98.24, 1), TableCell::number(-0.3, 2)],
+                vec!["b".into(), TableCell::number(98.21, 1), TableCell::number(f64::NAN, 2)],
+                vec!["c".into(), TableCell::Missing],
             ],
             ..Table::default()
         };

@@ -87,7 +87,7 @@ pub(crate) fn figure_css() -> String {
     )
 }
 
-/// The same roles as CSS variables (`--ink`, `--paper`, ..), for the page around the figures.
+/// The colours of roles as CSS variables (`--ink`, `--paper`, ..), for the page around the figures.
 pub(crate) fn page_variables() -> String {
     let list = |pick: fn(&Colour) -> [u8; 3]| -> String {
         TONES.iter().map(|(name, c)| format!("--{name}:{};", hex(pick(c)))).collect()

@@ -44,11 +44,14 @@ fn hostile_page() -> Page {
     ];
     let table = Table {
         caption: text(),
-        columns: vec![Column::text(HOSTILE)],
-        rows: vec![vec![HOSTILE.into()], vec![Cell::shown(1.0, HOSTILE)]],
+        columns: vec![TableColumn::text(HOSTILE)],
+        rows: vec![vec![HOSTILE.into()], vec![TableCell::shown(1.0, HOSTILE)]],
     };
-    let grid =
-        Grid { label: text(), legend: Legend::for_classes(&[HOSTILE]), ..Grid::of(Columns::Three, figures) };
+    let grid = Grid {
+        label: text(),
+        legend: Legend::for_classes(&[HOSTILE]),
+        ..Grid::of(GridWidth::Three, figures)
+    };
     let sections =
         vec![Section { heading: text(), text: text(), tables: vec![table.clone()], grids: vec![grid] }];
     let tiles = vec![Tile { name: text(), value: text(), note: text() }];

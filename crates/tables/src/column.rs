@@ -1,4 +1,4 @@
-//! A column while it is read: numbers until a cell is none.
+//! A column while it is read: numbers until a cell is a text.
 
 use flowgmm_data::{Cells, Texts, number_text};
 
@@ -15,17 +15,17 @@ impl ColumnBuilder {
         Self { cells: Cells::Numbers(Vec::with_capacity(rows)), missing }
     }
 
-    /// Adds a cell of UTF-8 text: a number, nothing, or itself.
+    /// Adds a cell of UTF-8 text: a number, a missing cell, or a text.
     #[inline]
     pub fn bytes(&mut self, cell: &[u8]) {
         match number::parse(trim_spaces(cell)) {
             Some(value) => self.number(value),
-            // Checked by whoever read it; a replacement character is better than a panic all the same.
+            // The reader has checked that it is UTF-8; a replacement character is still better than a panic.
             None => self.text(&String::from_utf8_lossy(cell)),
         }
     }
 
-    /// Adds a text: a number, nothing, or itself.
+    /// Adds a text: a number, a missing cell, or itself.
     pub fn text(&mut self, text: &str) {
         let text = text.trim();
         match number::parse(text.as_bytes()) {
@@ -79,7 +79,7 @@ impl ColumnBuilder {
     }
 }
 
-/// Most cells have no spaces at all, which their ends show.
+/// Most cells have no spaces around them, which their first and last bytes show.
 #[inline]
 fn trim_spaces(cell: &[u8]) -> &[u8] {
     match cell {

@@ -1,7 +1,7 @@
-//! Decoders of other people meet damaged files here.
+//! Third-party decoders on damaged files.
 //!
 //! `arrow-ipc` and `parquet` check most of what they read, and assert some of the rest. To a user a file that
-//! trips an assertion is a damaged file, so it ends as that error. What they would allocate is checked before
+//! trips an assertion is a damaged file, so it becomes that error. What they would allocate is checked before
 //! they see it (`parquet/check.rs`, `ipc.rs`): running out of memory cannot be caught.
 
 use std::{
@@ -36,7 +36,7 @@ thread_local! {
     static DECODING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether a panic of this thread, now, is caught by [`survive`]; a panic hook had better be silent then.
+/// Whether a panic of this thread, now, is caught by [`survive`]; a panic hook should stay silent then.
 pub fn is_decoding() -> bool {
     DECODING.get()
 }

@@ -1,30 +1,54 @@
-//! Delimited text: records in, columns out, no text per cell in between.
+//! Delimited text: rows in, columns out, no text per cell in between.
 //!
 //! A UTF-8 byte order mark, CRLF line ends, blank lines and spaces around cells are accepted; a row as long as the
 //! header is demanded. Lines are counted as an editor does. Between semicolons, which spreadsheets write where the comma
 //! is the decimal point, `1,5` and `1.234,5` are the numbers they are there.
+//!
+//! Lines without quotes are cut up directly and in parallel (`plain`); from the first quote on, the `csv` crate decides
+//! where cells and rows end (`quoted`). Both give the same columns.
 
-use std::io::{self, Read};
+mod plain;
+mod quoted;
 
-use csv::{ByteRecord, Terminator};
-use flowgmm_data::{Column, Frame};
+use std::io::{self, Cursor, Read};
+
+use csv::ByteRecord;
+use flowgmm_data::{Cells, Column, Frame};
 
 use crate::{
     Delimiter, Error, Header, InputFormat, Options, Result, Warning,
     column::ColumnBuilder,
-    missing::MissingRules,
+    missing::{Missing, MissingRules},
     number,
     sniff::{first_cells, looks_like_data},
 };
+use plain::{Batch, Lines, Next};
+use quoted::Records;
 
 /// Batches of rows of delimited text.
 pub(crate) struct Delimited {
-    rows: Rows,
-    columns: Vec<(usize, String)>, // position in a row, name
-    missing: MissingRules,
+    /// `None` only after a failure.
+    rows: Option<Rows>,
+    shape: Shape,
     batch: usize,
-    /// The first row, read to count its cells, where there is no header.
-    first: Option<u64>,
+}
+
+enum Rows {
+    Plain(Lines),
+    Quoted(Records),
+}
+
+/// What all rows have in common.
+struct Shape {
+    name: String,
+    delimiter: Delimiter,
+    header: Header,
+    /// Cells of a row.
+    width: usize,
+    /// Position in a row, name and missing cells of each column.
+    columns: Vec<(usize, String, Missing)>,
+    /// The column that each cell of a row goes to.
+    targets: Vec<Option<usize>>, // [width]
 }
 
 impl Delimited {
@@ -35,51 +59,61 @@ impl Delimited {
         delimiter: Delimiter,
         options: &Options,
     ) -> Result<(Self, Option<Warning>)> {
-        let mut rows = Rows::new(stream, name, delimiter, options.header);
-        let Some(line) = rows.read()? else {
+        let mut lines = Lines::new(stream);
+        let (head, is_all) = lines.head();
+        let mut shape = Shape::new(name, delimiter, options.header);
+        let mut first = Records::new(Box::new(Cursor::new(head.to_vec())), &shape, 1);
+        let length = head.len() as u64;
+        let mut line = first.read(&shape);
+        // A first row that is not over with the first bytes, and a stream that fails there, are read as they come.
+        let is_plain = is_all || (matches!(line, Ok(Some(_))) && first.byte() <= length);
+        if !is_plain {
+            let (rest, start) = lines.into_rest();
+            first = Records::new(rest, &shape, start);
+            line = first.read(&shape);
+            lines = Lines::new(Box::new(io::empty()));
+        }
+        let Some(line) = line? else {
             return Err(Error::EmptyFile { name: name.into() });
         };
-        rows.width = rows.record.len();
-        let (names, first, warning) = match options.header {
-            Header::Absent => ((1..=rows.width).map(|i| format!("c{i}")).collect(), Some(line), None),
-            Header::Present => {
-                let (names, warning) = header(name, line, &rows.record)?;
-                (names, None, warning)
-            }
+        shape.width = first.record().len();
+        let (names, warning) = match options.header {
+            Header::Absent => ((1..=shape.width).map(|i| format!("c{i}")).collect(), None),
+            Header::Present => header(name, line, first.record())?,
         };
-        let columns = locate(name, names, options.columns.as_deref())?;
-        let batch = options.rows(columns.len());
-        Ok((Self { rows, columns, missing: MissingRules::new(options), batch, first }, warning))
+        shape.locate(names, options)?;
+        let rows = match (is_plain, options.header) {
+            (true, Header::Absent) => Rows::Plain(lines),
+            (true, Header::Present) => {
+                lines.skip_to(first.byte() as usize, first.next_line());
+                Rows::Plain(lines)
+            }
+            (false, Header::Absent) => Rows::Quoted(first.again(line)),
+            (false, Header::Present) => Rows::Quoted(first),
+        };
+        let batch = options.rows(shape.columns.len());
+        Ok((Self { rows: Some(rows), shape, batch }, warning))
     }
 
     fn read(&mut self) -> Result<Option<Frame>> {
-        let commas = self.rows.delimiter == Delimiter::Semicolon;
-        let mut lines = Vec::with_capacity(self.batch);
-        let builder = |(_, name): &(usize, String)| ColumnBuilder::new(self.missing.of(name), self.batch);
-        let mut builders: Vec<ColumnBuilder> = self.columns.iter().map(builder).collect();
-        while lines.len() < self.batch {
-            let line = match self.first.take() {
-                Some(line) => line,
-                None => match self.rows.next()? {
-                    Some(line) => line,
-                    None => break,
-                },
-            };
-            for (builder, &(at, _)) in builders.iter_mut().zip(&self.columns) {
-                let cell = &self.rows.record[at];
-                match commas.then(|| decimal_comma(cell)).flatten() {
-                    Some(value) => builder.number(value),
-                    None => builder.bytes(cell),
+        let (rows, batch) = match self.rows.take() {
+            None => return Ok(None),
+            Some(Rows::Plain(mut lines)) => match lines.next(self.batch, &self.shape)? {
+                Next::Rows(batch) => (Rows::Plain(lines), batch),
+                Next::End => return Ok(None),
+                Next::Quoted => {
+                    let (rest, line) = lines.into_rest();
+                    self.rows = Some(Rows::Quoted(Records::new(rest, &self.shape, line)));
+                    return self.read();
                 }
-            }
-            lines.push(line);
-        }
-        if lines.is_empty() {
-            return Ok(None);
-        }
-        let named = builders.into_iter().zip(&self.columns);
-        let columns = named.map(|(b, (_, name))| Column { name: name.clone(), cells: b.finish() }).collect();
-        Ok(Some(Frame::new(&self.rows.name, columns, lines)?))
+            },
+            Some(Rows::Quoted(mut records)) => match records.next(self.batch, &self.shape)? {
+                Some(batch) => (Rows::Quoted(records), batch),
+                None => return Ok(None),
+            },
+        };
+        self.rows = Some(rows);
+        self.shape.frame(batch).map(Some)
     }
 }
 
@@ -91,12 +125,68 @@ impl Iterator for Delimited {
     }
 }
 
+impl Shape {
+    fn new(name: &str, delimiter: Delimiter, header: Header) -> Self {
+        Self { name: name.into(), delimiter, header, width: 0, columns: Vec::new(), targets: Vec::new() }
+    }
+
+    /// Finds the columns to read among all names.
+    fn locate(&mut self, names: Vec<String>, options: &Options) -> Result<()> {
+        let missing = MissingRules::new(options);
+        let columns = locate(&self.name, names, options.columns.as_deref())?;
+        self.targets = vec![None; self.width];
+        // A column asked for twice is an error of the frame.
+        for (target, &(at, _)) in columns.iter().enumerate() {
+            self.targets[at].get_or_insert(target);
+        }
+        let rules = |(at, name): (usize, String)| {
+            let missing = missing.of(&name);
+            (at, name, missing)
+        };
+        self.columns = columns.into_iter().map(rules).collect();
+        Ok(())
+    }
+
+    fn builders(&self, rows: usize) -> Vec<ColumnBuilder> {
+        self.columns.iter().map(|(_, _, missing)| ColumnBuilder::new(missing.clone(), rows)).collect()
+    }
+
+    /// Adds a cell to its column.
+    fn add(&self, column: &mut ColumnBuilder, cell: &[u8]) {
+        let commas = self.delimiter == Delimiter::Semicolon;
+        match commas.then(|| decimal_comma(cell)).flatten() {
+            Some(value) => column.number(value),
+            None => column.bytes(cell),
+        }
+    }
+
+    fn frame(&self, (cells, lines): Batch) -> Result<Frame> {
+        let named = self.columns.iter().zip(cells);
+        let columns = named.map(|((_, name, _), cells)| Column { name: name.clone(), cells }).collect();
+        Ok(Frame::new(&self.name, columns, lines)?)
+    }
+
+    fn ragged(&self, line: u64, found: usize) -> Error {
+        Error::RaggedRow {
+            name: self.name.clone(),
+            line,
+            found,
+            expected: self.width,
+            like: if self.header == Header::Present { "header" } else { "first row" },
+            separator: self.delimiter.name(),
+        }
+    }
+
+    fn failed(&self, error: io::Error) -> Error {
+        Error::reading(&self.name, InputFormat::Delimited(Some(self.delimiter)).name(), error)
+    }
+}
+
 /// The names in a header, and whether they look like data.
 fn header(name: &str, line: u64, record: &ByteRecord) -> Result<(Vec<String>, Option<Warning>)> {
     let cells: Vec<String> =
         record.iter().map(|cell| String::from_utf8_lossy(cell).trim().to_string()).collect();
-    let columns =
-        cells.iter().map(|cell| Column { name: cell.clone(), cells: flowgmm_data::Cells::Numbers(vec![]) });
+    let columns = cells.iter().map(|cell| Column { name: cell.clone(), cells: Cells::Numbers(vec![]) });
     let named = Frame::new(name, columns.collect(), Vec::new());
     let (name, found) = (name.to_string(), first_cells(&cells));
     match (named, looks_like_data(&cells)) {
@@ -116,82 +206,6 @@ fn locate(name: &str, names: Vec<String>, wanted: Option<&[String]>) -> Result<V
     match missing.is_empty() {
         true => Ok(wanted.iter().map(|name| (position[name], name.clone())).collect()),
         false => Err(Error::missing_columns(name, missing, &names)),
-    }
-}
-
-/// Records of checked text and the lines they start on.
-struct Rows {
-    name: String,
-    reader: csv::Reader<io::Chain<Box<dyn Read + Send>, &'static [u8]>>,
-    record: ByteRecord,
-    delimiter: Delimiter,
-    header: Header,
-    width: usize,
-}
-
-impl Rows {
-    fn new(stream: Box<dyn Read + Send>, name: &str, delimiter: Delimiter, header: Header) -> Self {
-        // Ending records at LF only, and trimming CR away as white space, keeps the parser's line count
-        // right: with its CRLF mode the LF is counted when the next record starts. The line end at the end
-        // makes the parser count a record's last line always.
-        let reader = csv::ReaderBuilder::new()
-            .has_headers(false)
-            .flexible(true)
-            .delimiter(delimiter.byte())
-            .terminator(Terminator::Any(b'\n'))
-            .buffer_capacity(1 << 16)
-            .from_reader(stream.chain(b"\n" as &'static [u8]));
-        Self { name: name.into(), reader, record: ByteRecord::new(), delimiter, header, width: 0 }
-    }
-
-    /// Reads the next row into `record`.
-    fn next(&mut self) -> Result<Option<u64>> {
-        match self.read()? {
-            Some(line) if self.record.len() != self.width => Err(Error::RaggedRow {
-                name: self.name.clone(),
-                line,
-                found: self.record.len(),
-                expected: self.width,
-                like: if self.header == Header::Present { "header" } else { "first row" },
-                separator: self.delimiter.name(),
-            }),
-            line => Ok(line),
-        }
-    }
-
-    fn read(&mut self) -> Result<Option<u64>> {
-        loop {
-            let more = self.reader.read_byte_record(&mut self.record).map_err(|error| self.failed(error))?;
-            if !more {
-                return Ok(None);
-            }
-            let line = self.line();
-            let cells = &self.record;
-            if !cells.as_slice().is_ascii() && cells.iter().any(|cell| std::str::from_utf8(cell).is_err()) {
-                return Err(Error::NotUtf8 { name: self.name.clone(), line });
-            }
-            // The parser skips empty lines itself, so a lone cell without any byte was written as "".
-            if cells.len() != 1 || cells[0].is_empty() || !is_blank(&cells[0]) {
-                return Ok(Some(line));
-            }
-        }
-    }
-
-    /// Counted from the record's end, because the parser's start comes before any blank lines; except that a
-    /// quote never closed has no end.
-    fn line(&self) -> u64 {
-        let start = self.record.position().map_or(1, csv::Position::line);
-        let end = self.reader.position().line();
-        if end <= start + 1 {
-            return start;
-        }
-        let inside = self.record.as_slice().iter().filter(|&&byte| byte == b'\n').count() as u64;
-        (end - 1 - inside).max(start)
-    }
-
-    fn failed(&self, error: csv::Error) -> Error {
-        let format = InputFormat::Delimited(Some(self.delimiter)).name();
-        Error::reading(&self.name, format, error.into())
     }
 }
 

@@ -21,7 +21,7 @@ pub enum Error {
         source: io::Error,
     },
 
-    /// Not one line of text.
+    /// A file without a line of text.
     #[error("{name} is empty: expected a header line with column names, then one row per line")]
     EmptyFile {
         /// The file.
@@ -60,7 +60,7 @@ pub enum Error {
         separator: &'static str,
     },
 
-    /// Numbers where names of columns belong, and no good names either.
+    /// Numbers where names of columns belong, and not usable as names.
     #[error(
         "{name}, line {line}: expected names of columns, found the numbers {found}. The file seems to have no \
          header: add a line with a name for every column, or say that there is none (the columns are then c1, c2, ..)"
@@ -98,7 +98,7 @@ pub enum Error {
         remedy: &'static str,
     },
 
-    /// A column or array whose type has no meaning here.
+    /// A column or array of an unsupported type.
     #[error("{name}, column '{column}': values of type {found} are not read. {remedy}")]
     Unsupported {
         /// The file.
@@ -209,7 +209,7 @@ pub enum Error {
         limit: u64,
     },
 
-    /// Columns and not one row.
+    /// A table with columns but no rows.
     #[error("{name} has columns but no rows: at least one row is needed")]
     NoRows {
         /// The file.

@@ -4,7 +4,7 @@ use std::{fmt, path::Path, str::FromStr};
 
 use crate::{Error, Result};
 
-/// A format that is read. Gzip around any of them is undone first.
+/// A format that can be read, plain or compressed by gzip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputFormat {
     /// Text with one row per line. Without a delimiter, the one is taken that the text shows: the first of comma,
@@ -27,7 +27,7 @@ pub enum InputFormat {
     JsonLines,
 }
 
-/// What stands between two cells.
+/// The separator between two cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delimiter {
     /// `,`
@@ -38,7 +38,7 @@ pub enum Delimiter {
     Semicolon,
 }
 
-/// A format that is written.
+/// A format that can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputFormat {
     /// Comma-separated text; a missing cell is empty.

@@ -20,8 +20,8 @@ use flowgmm_data::Frame;
 
 use crate::{
     Error, Options, Result, Warning,
-    arrow::Layout,
     damage::{decode, plausible},
+    record_batch::{Layout, Slices},
 };
 
 const FORMAT: &str = "Arrow";
@@ -34,9 +34,7 @@ pub(crate) struct Batches {
     schema: SchemaRef,
     layout: Layout,
     dictionaries: HashMap<i64, ArrayRef>,
-    /// The record batch being cut up, and the rows done.
-    current: Option<(RecordBatch, usize)>,
-    rows: usize,
+    slices: Slices,
 }
 
 /// Reads the schema and finds the columns.
@@ -58,24 +56,20 @@ pub(crate) fn open(
     })?;
     let layout = Layout::new(name, &schema, options, warnings)?;
     let rows = options.rows(layout.width(&schema));
-    Ok(Batches { messages, schema, layout, dictionaries: HashMap::new(), current: None, rows })
+    Ok(Batches { messages, schema, layout, dictionaries: HashMap::new(), slices: Slices::new(rows) })
 }
 
 impl Batches {
     fn read(&mut self) -> Result<Option<Frame>> {
         loop {
-            if let Some((batch, done)) = &mut self.current
-                && *done < batch.num_rows()
-            {
-                let rows = self.rows.min(batch.num_rows() - *done);
-                let piece = batch.slice(*done, rows);
-                *done += rows;
-                return self.layout.frame(&piece).map(Some);
+            if let Some(slice) = self.slices.next() {
+                return self.layout.frame(&slice).map(Some);
             }
             let Some(part) = self.messages.next()? else { return Ok(None) };
             let name = self.messages.name.clone();
-            let batch = decode(&name, FORMAT, || self.decode(part))?;
-            self.current = batch.map(|batch| (batch, 0));
+            if let Some(batch) = decode(&name, FORMAT, || self.decode(part))? {
+                self.slices.put(batch);
+            }
         }
     }
 
@@ -217,7 +211,7 @@ impl Messages {
         }
     }
 
-    /// As many bytes, allocated as they come and not as they are promised.
+    /// Exactly as many bytes. Memory is allocated as bytes arrive, not as the message claims.
     fn exactly(&mut self, length: u64) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let taken = (&mut self.stream).take(length).read_to_end(&mut bytes);

@@ -6,9 +6,10 @@
 //!   JSON lines ─objects, one at a time─────────────────┤
 //!   Parquet ─checked footer and pages→ RecordBatch ────┤
 //!   Arrow ─checked messages→ RecordBatch ──────────────┼→ flowgmm_data::Frame batches ─→ Reader (an iterator)
-//!   NPY, NPZ ─checked header→ rows of elements ────────┘
+//!   NPY, NPZ ─checked header→ rows of elements ────────┤
+//! Arrow record batches in memory ──────────────────────┘
 //!
-//! flowgmm_data::Frame batches ─Writer→ CSV, TSV, Parquet, Arrow, JSON, JSON Lines
+//! flowgmm_data::Frame batches ─Writer→ CSV, TSV, Parquet, Arrow, JSON, JSON Lines    ─batch_from_frame→ RecordBatch
 //! ```
 //!
 //! Texts mean the same in every format: they are trimmed, a text that reads as a number is that number, and an
@@ -27,7 +28,6 @@
 //! # Ok::<(), flowgmm_tables::Error>(())
 //! ```
 
-mod arrow;
 mod column;
 mod damage;
 mod delimited;
@@ -35,6 +35,7 @@ mod error;
 mod format;
 mod ipc;
 mod json;
+mod memory;
 mod missing;
 mod npy;
 mod npz;
@@ -42,6 +43,7 @@ mod number;
 mod options;
 mod parquet;
 mod reader;
+mod record_batch;
 mod shared;
 mod sniff;
 mod source;
@@ -51,6 +53,7 @@ mod writer;
 pub use damage::{is_decoding, survive};
 pub use error::Error;
 pub use format::{Delimiter, InputFormat, OutputFormat};
+pub use memory::{batch_from_frame, frame_from_batch, open_batches};
 pub use missing::MISSING_TOKENS;
 pub use npz::{RawArray, RawValues, read_arrays};
 pub use options::{Header, Options};
@@ -58,6 +61,12 @@ pub use reader::{Reader, open};
 pub use source::Source;
 pub use warning::Warning;
 pub use writer::{ColumnType, Writer};
+
+/// The Arrow types that this crate takes and gives, in the version it was built with.
+pub mod arrow {
+    pub use arrow_array::{self as array, RecordBatch};
+    pub use arrow_schema as schema;
+}
 
 /// What a fallible function of this crate returns.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -20,12 +20,12 @@ struct Tokens {
 }
 
 impl Missing {
-    /// Whether a text, trimmed and not a number, stands for nothing.
+    /// Whether a text, trimmed and not a number, is a missing cell.
     pub fn text(&self, text: &str) -> bool {
         text.is_empty() || self.0.texts.iter().any(|token| token.eq_ignore_ascii_case(text))
     }
 
-    /// Whether a number stands for nothing.
+    /// Whether a number is a missing cell.
     pub fn number(&self, value: f64) -> bool {
         self.0.numbers.contains(&value)
     }

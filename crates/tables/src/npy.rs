@@ -168,7 +168,7 @@ impl Array {
         Ok(positions.into_iter().map(column).collect())
     }
 
-    /// Exactly as many bytes, allocated as they come and not as the shape promises them.
+    /// Exactly as many bytes. Memory is allocated as bytes arrive, not as the shape claims.
     fn fill(&mut self, length: u64) -> Result<()> {
         self.bytes.clear();
         let taken = (&mut self.stream).take(length).read_to_end(&mut self.bytes);

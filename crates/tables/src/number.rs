@@ -41,6 +41,33 @@ fn short_decimal(cell: &[u8]) -> Option<f64> {
     (cell.len() > 1 && mantissa <= EXACT).then(|| mantissa as f64 / POWERS[decimals])
 }
 
+/// The plain short decimal that text starts with, and its length, if the cell ends there: at a delimiter, or with the
+/// line. What it gives is what [`parse`] gives of the cell; other cells may be numbers too.
+#[inline]
+pub(crate) fn leading(text: &[u8], delimiter: u8) -> Option<(f64, usize)> {
+    let negative = text.first() == Some(&b'-');
+    let first = usize::from(negative);
+    let (mut at, mut mantissa, mut point) = (first, 0_u64, None);
+    while let Some(&byte) = text.get(at) {
+        match byte {
+            b'0'..=b'9' => mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(byte - b'0')),
+            b'.' if point.is_none() => point = Some(at),
+            byte if byte == delimiter => break,
+            b'\r' if at + 1 == text.len() => break,
+            _ => return None,
+        }
+        at += 1;
+    }
+    let (length, decimals) = (at - first, point.map_or(0, |point| at - point - 1));
+    // At most 18 bytes, so that the mantissa has not overflowed; more than the point alone.
+    if length > 18 || length <= usize::from(point.is_some()) || mantissa > EXACT {
+        return None;
+    }
+    let value = mantissa as f64 / POWERS[decimals];
+    let end = if text.get(at) == Some(&b'\r') { text.len() } else { at };
+    Some((if negative { -value } else { value }, end))
+}
+
 #[cold]
 fn parse_any(cell: &[u8]) -> Option<f64> {
     // Letters can only begin "inf" and "nan", which are no numbers to compute with.
@@ -64,6 +91,13 @@ mod tests {
     fn check(text: &str) {
         let (found, expected) = (parse(text.as_bytes()), read_number(text));
         assert_eq!(found.map(f64::to_bits), expected.map(f64::to_bits), "'{text}'");
+        for (after, used) in [("", 0), ("\r", 1), (",5", 0)] {
+            if let Some((value, length)) = leading(format!("{text}{after}").as_bytes(), b',') {
+                let cell = text.split(',').next().unwrap();
+                assert_eq!(Some(value.to_bits()), read_number(cell).map(f64::to_bits), "'{text}'");
+                assert_eq!(length, cell.len() + if cell == text { used } else { 0 }, "'{text}'");
+            }
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a caller may say about a table before it is read.
+//! How a table is read.
 
 use crate::{InputFormat, missing::MISSING_TOKENS};
 
@@ -9,7 +9,7 @@ pub struct Options {
     pub format: Option<InputFormat>,
     /// Whether delimited text starts with the names of its columns.
     pub header: Header,
-    /// The texts that mean a missing cell, in any mix of capitals; [`MISSING_TOKENS`] unless told. An empty cell
+    /// The texts that mean a missing cell, in any mix of capitals; [`MISSING_TOKENS`] by default. An empty cell
     /// always is one. A token that is a number, such as `-999`, means that number however it is written.
     pub missing: Vec<String>,
     /// The columns (the label, say) in which only an empty cell is missing: there `none` and `-` are texts.

@@ -12,7 +12,7 @@ use parquet::{
     file::metadata::ParquetMetaData,
 };
 
-use crate::{Options, Result, Warning, arrow::Layout, damage::decode, shared::Shared};
+use crate::{Options, Result, Warning, damage::decode, record_batch::Layout, shared::Shared};
 
 pub(crate) const FORMAT: &str = "Parquet";
 

@@ -43,7 +43,7 @@ pub fn open(source: impl Into<Source>, options: &Options) -> Result<Reader> {
         InputFormat::Npy => Box::new(npy::open(input, options)?),
         InputFormat::Npz => Box::new(npz::open(input.into_shared(format)?, &name, options)?),
     };
-    Ok(Reader { name, format: shown, header: options.header, warnings, batches, state: State::Start })
+    Ok(Reader::new(&name, shown, options.header, warnings, batches))
 }
 
 /// Batches of rows; after an error there are no more, and a table without rows is an error.
@@ -64,6 +64,16 @@ enum State {
 }
 
 impl Reader {
+    pub(crate) fn new(
+        name: &str,
+        format: InputFormat,
+        header: Header,
+        warnings: Vec<Warning>,
+        batches: Box<dyn Iterator<Item = Result<Frame>> + Send>,
+    ) -> Self {
+        Self { name: name.into(), format, header, warnings, batches, state: State::Start }
+    }
+
     /// Where the rows come from, as messages call it.
     pub fn name(&self) -> &str {
         &self.name

@@ -40,7 +40,7 @@ impl Shared {
         self.len
     }
 
-    /// The same bytes, read from `start` on.
+    /// A reader of these bytes from `start` on.
     pub fn from(&self, start: u64) -> Self {
         Self { at: start, ..self.clone() }
     }

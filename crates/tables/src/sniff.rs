@@ -13,7 +13,7 @@ const ROWS: usize = 20;
 pub(crate) enum Extent {
     /// All of it.
     Whole,
-    /// The last row may go on.
+    /// The last row may be incomplete.
     Cut,
 }
 

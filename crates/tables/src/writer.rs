@@ -4,10 +4,12 @@
 
 mod columnar;
 mod delimited;
+mod digits;
 mod json;
 
 use std::io::{self, Write};
 
+use arrow_array::RecordBatch;
 use flowgmm_data::{Cells, Frame, read_number};
 
 use crate::{Error, OutputFormat, Result};
@@ -86,6 +88,13 @@ impl<W: Write + Send> Writer<W> {
         };
         finished.map_err(|source| Error::Write { name: self.name, source })
     }
+}
+
+/// The rows of a frame as one record batch with these columns.
+pub(crate) fn record_batch(frame: &Frame, columns: &[(String, ColumnType)]) -> Result<RecordBatch> {
+    let outputs = columns.iter().map(|column| Output::of(frame, column)).collect::<Result<Vec<_>>>()?;
+    let batch = columnar::batch(&columnar::schema(columns), &outputs);
+    batch.map_err(|source| Error::Write { name: frame.name().into(), source })
 }
 
 /// A column of a batch on its way out.

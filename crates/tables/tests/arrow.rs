@@ -3,7 +3,9 @@
 mod common;
 
 use common::{assert_says, column, names, path, read, read_file};
-use flowgmm_tables::{Options, Warning, open};
+use flowgmm_tables::{
+    Options, Warning, arrow::RecordBatch, batch_from_frame, frame_from_batch, open, open_batches,
+};
 
 const FILES: [&str; 4] = ["types.parquet", "types_v2.parquet", "types_lz4.feather", "types_zstd.arrows"];
 
@@ -109,4 +111,42 @@ fn lists_must_be_of_one_length() {
         assert_says(error, &["row 3, column 'e'", "a list of 3 numbers, expected 2"]);
     }
     assert_says(read(lists(&[0, 2]), &Options::default()).unwrap_err(), &["column 'e'", "empty"]);
+}
+
+#[test]
+fn batches_in_memory_read_as_those_in_a_file() {
+    let file = std::fs::File::open(path("types_zstd.arrows")).unwrap();
+    let reader = arrow_ipc::reader::StreamReader::try_new(file, None).unwrap();
+    let batches: Vec<RecordBatch> = reader.map(|batch| batch.unwrap()).collect();
+    for options in [Options::default(), Options { batch_rows: 2, ..Options::default() }] {
+        let expected = read_file("types_zstd.arrows", &options).unwrap();
+        let frame = open_batches(batches.clone(), expected.name(), &options).unwrap().read_all().unwrap();
+        assert_eq!(format!("{frame:?}"), format!("{expected:?}"));
+        if let [batch] = &batches[..] {
+            let frame = frame_from_batch(batch, expected.name()).unwrap();
+            assert_eq!(format!("{frame:?}"), format!("{expected:?}"));
+        }
+    }
+    let wanted = Options { columns: Some(names(&["list_1", "i8"])), ..Options::default() };
+    let frame = open_batches(batches.clone(), "memory", &wanted).unwrap().read_all().unwrap();
+    assert_eq!(frame.column_names(), ["list_1", "i8"]);
+    let other = batches[0].project(&[0]).unwrap();
+    assert_says(
+        open_batches(vec![batches[0].clone(), other], "memory", &Options::default()).err().unwrap(),
+        &["memory", "batch 2"],
+    );
+    assert!(open_batches(Vec::new(), "memory", &Options::default()).is_err());
+}
+
+#[test]
+fn frames_become_batches_and_come_back() {
+    let text = "p,class\n0.1,a\n,b\n-3,inf\n";
+    let frame = read(text, &Options::default()).unwrap();
+    let batch = batch_from_frame(&frame).unwrap();
+    assert_eq!(batch.schema().field(0).data_type(), &flowgmm_tables::arrow::schema::DataType::Float64);
+    assert_eq!((batch.num_rows(), batch.column(0).null_count()), (3, 1));
+    let back = frame_from_batch(&batch, "f").unwrap();
+    for name in ["p", "class"] {
+        assert_eq!(column(&back, name), column(&frame, name));
+    }
 }

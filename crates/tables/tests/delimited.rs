@@ -1,4 +1,4 @@
-//! What a user sees when reading CSV, TSV and their kin, good and bad.
+//! What a user sees when reading CSV, TSV and other delimited text, good and bad.
 
 mod common;
 
@@ -191,4 +191,46 @@ impl Read for Repeat {
         }
         Ok(buffer.len())
     }
+}
+
+/// A quote at the end makes all rows go through the parser that knows quotes; without it, most are cut directly.
+#[test]
+fn rows_before_a_quote_are_those_after_it() {
+    let mut plain = String::from("\u{feff}a,b,c\r\n");
+    for row in 0..5000 {
+        let blank = ["", "\n", " \r\n", "\r\n"][row % 4];
+        let text = ["red", " 7 ", "NA", "é", "-", "1e3"][row % 6];
+        plain += &format!("{blank}{}.{:03},{text},{}\r\n", row % 37, row * 7 % 1000, -(row as i64));
+    }
+    for header in [Header::Present, Header::Absent] {
+        for batch_rows in [1, 7, 8192] {
+            let options = Options { header, batch_rows, ..Options::default() };
+            let expected = read(format!("{plain}\"1\",2,3\n"), &options).unwrap();
+            let frame = read(&plain, &options).unwrap();
+            let n = frame.n();
+            assert_eq!((n + 1, frame.lines()), (expected.n(), &expected.lines()[..n]));
+            for name in frame.column_names() {
+                assert_eq!(column(&frame, &name), column(&expected, &name)[..n], "{name}");
+            }
+        }
+    }
+    // One quote in the middle: rows on both sides, and the lines of errors behind it.
+    let middle = plain.replace("\r\n\n", "\r\n\"x\ny\",1,2\n").replacen("red", "\"red\"", 3);
+    let lines = |text: &str| read(text, &Options::default()).unwrap().lines().to_vec();
+    let ragged = read(format!("{middle}1,2\n"), &Options::default()).unwrap_err();
+    assert_says(ragged, &[&format!("line {}:", middle.lines().count() + 1), "found 2"]);
+    assert_eq!(lines(&middle).last(), Some(&(middle.lines().count() as u64)));
+}
+
+#[test]
+fn errors_of_unquoted_rows_name_the_first_line_that_is_wrong() {
+    let mut text = b"a,b\n".to_vec();
+    (0..5000).for_each(|row| text.extend(format!("{row},x\n").bytes()));
+    let with = |changes: &[(u64, &[u8])]| {
+        let mut lines: Vec<&[u8]> = text.split(|&byte| byte == b'\n').collect();
+        changes.iter().for_each(|(line, content)| lines[*line as usize - 1] = content);
+        read(lines.join(&b'\n'), &Options::default()).unwrap_err()
+    };
+    assert_says(with(&[(4000, b"1"), (3000, b"1,2,3")]), &["line 3000:", "found 3"]);
+    assert_says(with(&[(2000, b"\xff,1"), (3000, b"1,2,3")]), &["line 2000:", "UTF-8"]);
 }

@@ -1,4 +1,4 @@
-//! Images in one file with others: IDX, CIFAR-10, SVHN and NPZ.
+//! Files of many images: IDX, CIFAR-10, SVHN and NPZ.
 
 use std::path::Path;
 
@@ -47,8 +47,8 @@ fn of_set(path: &Path, set: ImageSet) -> Collection {
 const IMAGES: &str = "x";
 const LABELS: &str = "y";
 
-/// Whether an NPZ file has images: an array x of three or four dimensions. What is wrong with a file that cannot be read
-/// is said by whoever reads it.
+/// Whether an NPZ file has images: an array x of three or four dimensions. A file that cannot be read has
+/// none here; reading it says what is wrong.
 pub(super) fn npz_has_images(path: &Path, suffix: &str) -> bool {
     let arrays = read_arrays(path, |_| false).ok().flatten().unwrap_or_default();
     find(&arrays, IMAGES, suffix).is_some_and(|x| matches!(x.shape.len(), 3 | 4))

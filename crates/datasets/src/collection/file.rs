@@ -15,16 +15,16 @@ pub(crate) struct Head {
     pub width: usize,
 }
 
-/// Files are read to here to find out size and colour; all of them if that is not enough.
+/// Bytes that usually suffice for size and colour; otherwise the whole file is read.
 const HEAD: u64 = 1 << 14;
 
-/// Endings of names that promise a picture we read.
+/// Whether a file name ends like that of a supported picture.
 pub(super) fn is_named_so(path: &Path) -> bool {
     let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
     matches!(ending.as_str(), "png" | "jpg" | "jpeg")
 }
 
-/// Whether a file that starts so is a picture we read.
+/// Whether these first bytes are those of a supported picture.
 pub(super) fn starts_so(first: &[u8]) -> bool {
     first.starts_with(png::SIGNATURE) || first.starts_with(jpeg::START)
 }
@@ -64,12 +64,12 @@ fn by_format<T>(path: &Path, bytes: &[u8], png: Decoder<T>, jpeg: Decoder<T>) ->
     decoded.map_err(|why| Error::damaged(path, format, why))
 }
 
-/// What a file that is no picture of ours seems to be.
+/// Describes what an unsupported file seems to be.
 fn foreign(bytes: &[u8]) -> String {
     let known: [(&[u8], &str); 4] = [(b"GIF8", "GIF"), (b"BM", "BMP"), (b"RIFF", "WebP"), (b"II*\0", "TIFF")];
     match known.iter().find(|(start, _)| bytes.starts_with(start)) {
-        Some((_, name)) => format!("it is a {name} file, which is not read: convert it to PNG"),
+        Some((_, name)) => format!("{name} files are not supported: convert it to PNG"),
         None if bytes.is_empty() => "it is empty".into(),
-        None => "it starts as neither of them does".into(),
+        None => "its first bytes are those of neither".into(),
     }
 }

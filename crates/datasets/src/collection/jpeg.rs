@@ -31,7 +31,7 @@ pub(super) fn head(bytes: &[u8]) -> Outcome<Head> {
 /// The picture.
 pub(super) fn decode(bytes: &[u8]) -> Outcome<Picture> {
     let Head { channels, height, width } = head(bytes)?;
-    // Decoders make up what is missing at the end; a picture with a made-up half is not what the user has.
+    // Decoders fill in what is missing at the end; a picture whose end is missing is damaged.
     if !bytes.as_chunks::<2>().0.contains(&END) && !bytes[1..].as_chunks::<2>().0.contains(&END) {
         return Err("it ends too early".into());
     }
@@ -59,7 +59,7 @@ fn decoder(bytes: &[u8], colours: ColorSpace) -> JpegDecoder<ZCursor<&[u8]>> {
     JpegDecoder::new_with_options(ZCursor::new(bytes), options)
 }
 
-/// A decoder upset by damage must not end the program.
+/// Runs a decoder; a panic of its own counts as damage.
 fn guarded<T>(decode: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
     flowgmm_tables::survive(decode).unwrap_or_else(|| Err("its parts contradict each other".into()))
 }

@@ -1,240 +1,198 @@
-//! PNG: every colour type and depth, interlaced or not, to bytes of grey or of red, green and blue; and back.
+//! PNG by the `png` crate: every colour type and bit depth, interlaced or not, to bytes of grey or of red, green and
+//! blue; and back.
 //!
-//! ```text
-//! signature, then chunks { length, kind, body, CRC-32 }: IHDR, (PLTE, tRNS), IDAT.., IEND
-//! IDAT together = zlib of scanlines { filter, samples }, of the picture or of its seven interlaced parts
-//! ```
-//! Of 16 bits the upper 8 are taken; what is transparent is blended with black. See <https://www.w3.org/TR/png-3/>.
+//! Samples of 16 bits keep their upper 8. Transparent pixels are composited on black. An animation gives its default
+//! image. Every checksum must be right, and no memory is allocated for pixels that the file does not hold.
 
-use std::io::{Read, Write};
+use std::io::{Cursor, ErrorKind};
 
-use flate2::{Compression, Crc, read::ZlibDecoder, write::ZlibEncoder};
 use flowgmm_data::Picture;
+use png::{
+    BitDepth, ColorType, DecodeOptions, Decoded, Decoder, DecodingError, Encoder, Info, Limits, Reader,
+    StreamingDecoder, UnfilterRegion,
+};
 
 use super::file::Head;
 
 pub(super) const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 /// More pixels than any photograph has.
-const MOST_PIXELS: usize = 1 << 28;
-/// Start and distance of pixels, down and across, in each part of an interlaced picture.
-const INTERLACED: [[usize; 4]; 7] =
+const MAX_PIXELS: u64 = 1 << 28;
+/// Memory for one row and for what a file says about itself.
+const MAX_OVERHEAD: usize = 1 << 26;
+/// Start and distance of pixels, down and across, in each pass of an interlaced picture.
+const PASSES: [[u64; 4]; 7] =
     [[0, 0, 8, 8], [0, 4, 8, 8], [4, 0, 8, 4], [0, 2, 4, 4], [2, 0, 4, 2], [0, 1, 2, 2], [1, 0, 2, 1]];
 
 type Outcome<T> = std::result::Result<T, String>;
 
 /// Size and colour, from the chunks before the pixels.
 pub(super) fn head(bytes: &[u8]) -> Outcome<Head> {
-    let png = Png::read(bytes, Until::Pixels)?;
-    Ok(Head { channels: png.channels(), height: png.height, width: png.width })
+    guarded(|| Ok(head_of(open(bytes)?.info())))
 }
 
 /// The picture.
 pub(super) fn decode(bytes: &[u8]) -> Outcome<Picture> {
-    Png::read(bytes, Until::End)?.picture()
+    guarded(|| {
+        let mut reader = open(bytes)?;
+        check_length(bytes, reader.info())?;
+        let size = reader.output_buffer_size().ok_or("it is larger than the memory")?;
+        let mut samples = vec![0; size];
+        let line = reader.next_frame(&mut samples).map_err(describe)?.line_size;
+        reader.finish().map_err(describe)?;
+        picture(reader.info(), &samples, line)
+    })
 }
 
 /// A PNG of the picture.
 pub(super) fn encode(picture: &Picture) -> Vec<u8> {
     let Picture { channels, height, width, pixels } = picture;
-    let mut png = SIGNATURE.to_vec();
-    let mut header = [(*width as u32).to_be_bytes(), (*height as u32).to_be_bytes()].concat();
-    header.extend([8, if *channels == 1 { 0 } else { 2 }, 0, 0, 0]);
-    chunk(&mut png, b"IHDR", &header);
-    let mut lines = Vec::with_capacity(height * (1 + width * channels));
-    for y in 0..*height {
-        lines.push(0); // no filter
-        for x in 0..*width {
-            lines.extend((0..*channels).map(|c| pixels[(c * height + y) * width + x]));
-        }
-    }
-    let mut packed = ZlibEncoder::new(Vec::new(), Compression::default());
-    packed.write_all(&lines).expect("memory takes everything");
-    chunk(&mut png, b"IDAT", &packed.finish().expect("memory takes everything"));
-    chunk(&mut png, b"IEND", &[]);
-    png
+    let area = height * width;
+    let interleaved: Vec<u8> =
+        (0..area).flat_map(|at| (0..*channels).map(move |c| pixels[c * area + at])).collect();
+    let mut bytes = Vec::new();
+    let mut encoder = Encoder::new(&mut bytes, *width as u32, *height as u32);
+    encoder.set_color(if *channels == 1 { ColorType::Grayscale } else { ColorType::Rgb });
+    encoder.set_depth(BitDepth::Eight);
+    let written = encoder.write_header().and_then(|mut writer| {
+        writer.write_image_data(&interleaved)?;
+        writer.finish()
+    });
+    written.expect("a picture has pixels, and memory takes them all");
+    bytes
 }
 
-fn chunk(png: &mut Vec<u8>, kind: &[u8; 4], body: &[u8]) {
-    png.extend((body.len() as u32).to_be_bytes());
-    png.extend(kind);
-    png.extend(body);
-    png.extend(sum(kind, body).to_be_bytes());
+/// Reads up to the pixels, and checks what was read.
+fn open(bytes: &[u8]) -> Outcome<Reader<Cursor<&[u8]>>> {
+    if !bytes.starts_with(SIGNATURE) {
+        return Err("it does not start as PNG files do".into());
+    }
+    let mut decoder = Decoder::new_with_options(Cursor::new(bytes), strict());
+    decoder.set_limits(Limits { bytes: MAX_OVERHEAD });
+    let (width, height) = decoder.read_header_info().map_err(describe)?.size();
+    if u64::from(width) * u64::from(height) > MAX_PIXELS {
+        return Err(format!("its size is {height} x {width} pixels, at most {MAX_PIXELS} are read"));
+    }
+    let reader = decoder.read_info().map_err(describe)?;
+    let info = reader.info();
+    if info.color_type == ColorType::Indexed && palette(info).is_empty() {
+        return Err("its palette is missing".into());
+    }
+    Ok(reader)
 }
 
-fn sum(kind: &[u8], body: &[u8]) -> u32 {
-    let mut crc = Crc::new();
-    crc.update(kind);
-    crc.update(body);
-    crc.sum()
+/// Checksums count, texts and colour profiles do not.
+fn strict() -> DecodeOptions {
+    let mut options = DecodeOptions::default();
+    options.set_ignore_adler32(false);
+    options.set_skip_ancillary_crc_failures(false);
+    options.set_ignore_text_chunk(true);
+    options.set_ignore_iccp_chunk(true);
+    options
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Until {
-    Pixels,
-    End,
+fn head_of(info: &Info) -> Head {
+    let grey = match info.color_type {
+        ColorType::Grayscale | ColorType::GrayscaleAlpha => true,
+        ColorType::Rgb | ColorType::Rgba => false,
+        ColorType::Indexed => palette(info).iter().all(|[r, g, b]| r == g && g == b),
+    };
+    let channels = if grey { 1 } else { 3 };
+    Head { channels, height: info.height as usize, width: info.width as usize }
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Colour {
-    Grey,
-    Rgb,
-    Palette,
-    GreyAlpha,
-    Rgba,
+fn palette<'a>(info: &'a Info) -> &'a [[u8; 3]] {
+    info.palette.as_deref().unwrap_or_default().as_chunks::<3>().0
 }
 
-struct Png {
-    width: usize,
-    height: usize,
-    depth: usize,
-    colour: Colour,
-    interlaced: bool,
-    palette: Vec<[u8; 3]>,
-    transparent: Vec<u8>,
-    packed: Vec<u8>,
+/// Decompresses the scanlines into a small buffer to count them. Decoders make up missing pixels and pass over
+/// surplus ones; a picture whose size contradicts its pixels is damaged. It also means that memory for the pixels is
+/// allocated only once they are known to be there.
+fn check_length(bytes: &[u8], info: &Info) -> Outcome<()> {
+    let expected = scanline_bytes(info);
+    let mut decoder = StreamingDecoder::new_with_options(strict());
+    let (mut buffer, mut region) = (vec![0; 1 << 18], UnfilterRegion::default());
+    let (mut rest, mut found) = (bytes, 0);
+    while found <= expected {
+        let before = region.filled;
+        let read = decoder.update(rest, Some(&mut region.as_buf(&mut buffer)));
+        let (used, event) = read.map_err(describe)?;
+        found += (region.filled - before) as u64;
+        rest = &rest[used..];
+        if matches!(event, Decoded::ImageDataFlushed) {
+            break;
+        }
+        if rest.is_empty() {
+            return Err(TOO_SHORT.into());
+        }
+        // What was decompressed moves to the front, so that there is always room behind it.
+        buffer.copy_within(region.available..region.filled, 0);
+        region = UnfilterRegion { available: 0, filled: region.filled - region.available };
+    }
+    match found == expected {
+        true => Ok(()),
+        false => Err(format!("its pixels take {found} bytes, expected {expected}")),
+    }
 }
 
-impl Png {
-    fn read(bytes: &[u8], until: Until) -> Outcome<Self> {
-        let mut rest = bytes.strip_prefix(SIGNATURE).ok_or("it does not start as PNG files do")?;
-        let (kind, body) = next_chunk(&mut rest)?;
-        let mut png = match &kind {
-            b"IHDR" => Self::header(body)?,
-            _ => return Err("its first chunk is not IHDR".into()),
-        };
-        loop {
-            let (kind, body) = next_chunk(&mut rest)?;
-            match &kind {
-                b"IDAT" if until == Until::Pixels => break,
-                b"IDAT" => png.packed.extend(body),
-                b"PLTE" => png.palette = body.as_chunks::<3>().0.to_vec(),
-                b"tRNS" => png.transparent = body.to_vec(),
-                b"IEND" => break,
-                // A capital letter first: nobody can show the picture without knowing this chunk.
-                kind if kind[0].is_ascii_uppercase() => {
-                    return Err(format!("it has an unknown chunk {:?}", String::from_utf8_lossy(kind)));
-                }
-                _ => {}
-            }
-        }
-        if png.colour == Colour::Palette && png.palette.is_empty() {
-            return Err("its palette is missing".into());
-        }
-        Ok(png)
+/// Bytes of all scanlines, each with the byte that names its filter.
+fn scanline_bytes(info: &Info) -> u64 {
+    let (height, width) = (u64::from(info.height), u64::from(info.width));
+    let bytes = |height: u64, width: u64| match width {
+        0 => 0, // a pass without columns has no scanlines either
+        _ => height * (1 + (width * info.bits_per_pixel() as u64).div_ceil(8)),
+    };
+    let count = |size: u64, start: u64, step: u64| size.saturating_sub(start).div_ceil(step);
+    match info.interlaced {
+        false => bytes(height, width),
+        true => PASSES
+            .iter()
+            .map(|&[y, x, down, across]| bytes(count(height, y, down), count(width, x, across)))
+            .sum(),
     }
+}
 
-    fn header(body: &[u8]) -> Outcome<Self> {
-        let &[w0, w1, w2, w3, h0, h1, h2, h3, depth, colour, 0, 0, interlaced @ (0 | 1)] = body else {
-            return Err("its header is not that of a PNG file".into());
-        };
-        let width = u32::from_be_bytes([w0, w1, w2, w3]) as usize;
-        let height = u32::from_be_bytes([h0, h1, h2, h3]) as usize;
-        let (colour, depths): (_, &[u8]) = match colour {
-            0 => (Colour::Grey, &[1, 2, 4, 8, 16]),
-            2 => (Colour::Rgb, &[8, 16]),
-            3 => (Colour::Palette, &[1, 2, 4, 8]),
-            4 => (Colour::GreyAlpha, &[8, 16]),
-            6 => (Colour::Rgba, &[8, 16]),
-            _ => return Err(format!("its colour type {colour} is unknown")),
-        };
-        if !depths.contains(&depth) {
-            return Err(format!("its colours have {depth} bits, which their type does not allow"));
+/// Planes of grey, or of red, green and blue, from lines of `line` bytes.
+fn picture(info: &Info, samples: &[u8], line: usize) -> Outcome<Picture> {
+    let Head { channels, height, width } = head_of(info);
+    let area = height * width;
+    let mut pixels = vec![0; channels * area];
+    for (y, samples) in samples.chunks_exact(line).enumerate() {
+        for x in 0..width {
+            let colour = composited(info, samples, x)?;
+            (0..channels).for_each(|c| pixels[c * area + y * width + x] = colour[c]);
         }
-        if width == 0 || height == 0 || width.checked_mul(height).is_none_or(|area| area > MOST_PIXELS) {
-            return Err(format!("its size is {height} x {width} pixels"));
-        }
-        Ok(Self {
-            width,
-            height,
-            depth: depth.into(),
-            colour,
-            interlaced: interlaced == 1,
-            palette: Vec::new(),
-            transparent: Vec::new(),
-            packed: Vec::new(),
-        })
     }
+    Ok(Picture::new(channels, height, width, pixels))
+}
 
-    /// 1 for grey, also where all colours of a palette are.
-    fn channels(&self) -> usize {
-        let grey = match self.colour {
-            Colour::Grey | Colour::GreyAlpha => true,
-            Colour::Rgb | Colour::Rgba => false,
-            Colour::Palette => self.palette.iter().all(|[r, g, b]| r == g && g == b),
-        };
-        if grey { 1 } else { 3 }
-    }
-
-    /// Samples of a pixel as they are stored.
-    fn samples(&self) -> usize {
-        match self.colour {
-            Colour::Grey | Colour::Palette => 1,
-            Colour::GreyAlpha => 2,
-            Colour::Rgb => 3,
-            Colour::Rgba => 4,
+/// Red, green and blue of pixel `x` of a line, on black.
+fn composited(info: &Info, line: &[u8], x: usize) -> Outcome<[u8; 3]> {
+    let (per_pixel, depth) = (info.color_type.samples(), info.bit_depth as usize);
+    let stored = |s: usize| sample(line, x * per_pixel + s, depth);
+    let byte = |s: usize| match depth {
+        16 => (stored(s) >> 8) as u8,
+        8 => stored(s) as u8,
+        depth => (usize::from(stored(s)) * 255 / ((1 << depth) - 1)) as u8,
+    };
+    let transparent = info.trns.as_deref().unwrap_or_default();
+    let key = |s: usize| match depth {
+        16 => transparent.get(2 * s..2 * s + 2).map(|k| u16::from_be_bytes([k[0], k[1]])),
+        _ => transparent.get(s).map(|&k| u16::from(k)),
+    };
+    let keyed = |n: usize| if (0..n).all(|s| key(s) == Some(stored(s))) { 0 } else { 255 };
+    let (colour, alpha) = match info.color_type {
+        ColorType::Grayscale => ([byte(0); 3], keyed(1)),
+        ColorType::Rgb => ([byte(0), byte(1), byte(2)], keyed(3)),
+        ColorType::GrayscaleAlpha => ([byte(0); 3], byte(1)),
+        ColorType::Rgba => ([byte(0), byte(1), byte(2)], byte(3)),
+        ColorType::Indexed => {
+            let index = usize::from(stored(0));
+            let colour = palette(info).get(index).copied();
+            let colour = colour.ok_or_else(|| format!("colour {index} is not in its palette"))?;
+            (colour, transparent.get(index).copied().unwrap_or(255))
         }
-    }
-
-    fn picture(self) -> Outcome<Picture> {
-        let parts: Vec<[usize; 4]> = if self.interlaced { INTERLACED.to_vec() } else { vec![[0, 0, 1, 1]] };
-        let bits = self.samples() * self.depth;
-        let count = |size: usize, start: usize, step: usize| size.saturating_sub(start).div_ceil(step);
-        let sizes = parts.iter().map(|[top, left, down, across]| {
-            let (height, width) = (count(self.height, *top, *down), count(self.width, *left, *across));
-            // A part without columns has no scanlines either.
-            (if width == 0 { 0 } else { height }, width, (width * bits).div_ceil(8))
-        });
-        let sizes: Vec<(usize, usize, usize)> = sizes.collect();
-        let expected: usize = sizes.iter().map(|(height, _, line)| height * (1 + line)).sum();
-        let mut lines = Vec::new();
-        let unpacked =
-            ZlibDecoder::new(self.packed.as_slice()).take(expected as u64 + 1).read_to_end(&mut lines);
-        unpacked.map_err(|error| format!("its pixels are damaged ({error})"))?;
-        if lines.len() != expected {
-            return Err(format!("its pixels take {} bytes, expected {expected}", lines.len()));
-        }
-        let (channels, area) = (self.channels(), self.height * self.width);
-        let mut pixels = vec![0; channels * area];
-        let mut rest = lines.as_mut_slice();
-        for ([top, left, down, across], (height, width, line)) in parts.into_iter().zip(sizes) {
-            let (part, after) = rest.split_at_mut(height * (1 + line));
-            rest = after;
-            unfilter(part, line, bits.div_ceil(8))?;
-            for (y, samples) in part.chunks_exact(1 + line).enumerate() {
-                for x in 0..width {
-                    let colour = self.pixel(&samples[1..], x)?;
-                    let at = (top + y * down) * self.width + left + x * across;
-                    (0..channels).for_each(|c| pixels[c * area + at] = colour[c]);
-                }
-            }
-        }
-        Ok(Picture::new(channels, self.height, self.width, pixels))
-    }
-
-    /// Red, green and blue of pixel `x` of a line, blended with black.
-    fn pixel(&self, line: &[u8], x: usize) -> Outcome<[u8; 3]> {
-        let stored = |s: usize| sample(line, x * self.samples() + s, self.depth);
-        let byte = |s: usize| match self.depth {
-            16 => (stored(s) >> 8) as u8,
-            8 => stored(s) as u8,
-            depth => (usize::from(stored(s)) * 255 / ((1 << depth) - 1)) as u8,
-        };
-        let key = |s: usize| self.transparent.get(2 * s..2 * s + 2).map(|k| u16::from_be_bytes([k[0], k[1]]));
-        let keyed = |n: usize| if (0..n).all(|s| key(s) == Some(stored(s))) { 0 } else { 255 };
-        let (colour, alpha) = match self.colour {
-            Colour::Grey => ([byte(0); 3], keyed(1)),
-            Colour::Rgb => ([byte(0), byte(1), byte(2)], keyed(3)),
-            Colour::GreyAlpha => ([byte(0); 3], byte(1)),
-            Colour::Rgba => ([byte(0), byte(1), byte(2)], byte(3)),
-            Colour::Palette => {
-                let index = usize::from(stored(0));
-                let colour = self.palette.get(index).copied();
-                let colour = colour.ok_or_else(|| format!("colour {index} is not in its palette"))?;
-                (colour, self.transparent.get(index).copied().unwrap_or(255))
-            }
-        };
-        Ok(colour.map(|v| ((u32::from(v) * u32::from(alpha) + 127) / 255) as u8))
-    }
+    };
+    Ok(colour.map(|v| ((u32::from(v) * u32::from(alpha) + 127) / 255) as u8))
 }
 
 /// Sample `at` of a line of samples of `depth` bits.
@@ -249,57 +207,21 @@ fn sample(line: &[u8], at: usize, depth: usize) -> u16 {
     }
 }
 
-/// Kind and body of the next chunk, whose sum is checked.
-fn next_chunk<'a>(rest: &mut &'a [u8]) -> Outcome<([u8; 4], &'a [u8])> {
-    let mut take = |n: usize| -> Outcome<&'a [u8]> {
-        let (taken, after) = rest.split_at_checked(n).ok_or("it ends too early")?;
-        *rest = after;
-        Ok(taken)
-    };
-    let four = |bytes: &[u8]| [bytes[0], bytes[1], bytes[2], bytes[3]];
-    let length = u32::from_be_bytes(four(take(4)?)) as usize;
-    let kind = four(take(4)?);
-    let body = take(length)?;
-    if u32::from_be_bytes(four(take(4)?)) != sum(&kind, body) {
-        return Err(format!("the sum of its chunk {:?} is wrong", String::from_utf8_lossy(&kind)));
-    }
-    Ok((kind, body))
-}
+const TOO_SHORT: &str = "it ends too early";
 
-/// Undoes the filters of scanlines of `line` bytes, whose pixels are `step` bytes apart.
-fn unfilter(lines: &mut [u8], line: usize, step: usize) -> Outcome<()> {
-    let mut above = vec![0; line];
-    for scanline in lines.chunks_exact_mut(1 + line) {
-        let (filter, samples) = scanline.split_first_mut().expect("a line has its filter");
-        for i in 0..line {
-            let left = if i >= step { samples[i - step] } else { 0 };
-            let corner = if i >= step { above[i - step] } else { 0 };
-            let guess = match filter {
-                0 => 0,
-                1 => left,
-                2 => above[i],
-                3 => ((u16::from(left) + u16::from(above[i])) / 2) as u8,
-                4 => paeth(left, above[i], corner),
-                other => return Err(format!("a line has the unknown filter {other}")),
-            };
-            samples[i] = samples[i].wrapping_add(guess);
+fn describe(error: DecodingError) -> String {
+    match error {
+        DecodingError::IoError(error) if error.kind() == ErrorKind::UnexpectedEof => TOO_SHORT.into(),
+        DecodingError::LimitsExceeded => {
+            format!("one of its rows or chunks takes more than {MAX_OVERHEAD} bytes")
         }
-        above.copy_from_slice(samples);
+        other => other.to_string().trim_end_matches('.').into(),
     }
-    Ok(())
 }
 
-/// Whichever neighbour is nearest to left + above - corner.
-fn paeth(left: u8, above: u8, corner: u8) -> u8 {
-    let [a, b, c] = [left, above, corner].map(i16::from);
-    let (to_a, to_b, to_c) = ((b - c).abs(), (a - c).abs(), (a + b - 2 * c).abs());
-    if to_a <= to_b && to_a <= to_c {
-        left
-    } else if to_b <= to_c {
-        above
-    } else {
-        corner
-    }
+/// Runs a decoder; a panic of its own is damage too.
+fn guarded<T>(decode: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
+    flowgmm_tables::survive(decode).unwrap_or_else(|| Err("its parts contradict each other".into()))
 }
 
 #[cfg(test)]

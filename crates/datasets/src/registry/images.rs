@@ -3,7 +3,7 @@
 //! MD5s are their publishers' (as torchvision and the pages state them); those of MNIST and Fashion-MNIST were
 //! computed anew from real copies. SHA-256s were computed from the copies that `shared/data` holds.
 
-use super::{Dataset, Kind, also, file, part, whole};
+use super::{Dataset, DatasetKind, also, file, part, whole};
 use crate::Checksum::Md5;
 
 const DIGITS: &[&str] = &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"];
@@ -66,7 +66,7 @@ pub(super) const ALL: &[Dataset] = &[
         licence: "CC BY-SA 3.0",
         home: "http://yann.lecun.com/exdb/mnist/",
         folder: "mnist",
-        kind: Kind::Idx(DIGITS),
+        kind: DatasetKind::Idx(DIGITS),
         files: &[
             file(
                 IMAGES_TRAIN,
@@ -101,7 +101,7 @@ pub(super) const ALL: &[Dataset] = &[
         licence: "MIT",
         home: "https://github.com/zalandoresearch/fashion-mnist",
         folder: "fashion-mnist",
-        kind: Kind::Idx(CLOTHES),
+        kind: DatasetKind::Idx(CLOTHES),
         files: &[
             file(
                 IMAGES_TRAIN,
@@ -136,7 +136,7 @@ pub(super) const ALL: &[Dataset] = &[
         licence: "CC BY-SA 4.0",
         home: "https://github.com/rois-codh/kmnist",
         folder: "kmnist",
-        kind: Kind::Idx(KANA),
+        kind: DatasetKind::Idx(KANA),
         files: &[
             file(
                 IMAGES_TRAIN,
@@ -177,7 +177,7 @@ pub(super) const ALL: &[Dataset] = &[
         licence: "not stated; research use",
         home: "https://github.com/davidflanagan/notMNIST-to-MNIST",
         folder: "notmnist",
-        kind: Kind::Idx(LETTERS),
+        kind: DatasetKind::Idx(LETTERS),
         files: &[
             also(
                 file(IMAGES_TEST, notmnist!("t10k-images-idx3-ubyte.gz"), None, None),
@@ -196,7 +196,7 @@ pub(super) const ALL: &[Dataset] = &[
         licence: "not stated; research use",
         home: "https://www.cs.toronto.edu/~kriz/cifar.html",
         folder: "cifar10",
-        kind: Kind::Cifar10,
+        kind: DatasetKind::Cifar10,
         files: &[also(
             file(
                 "cifar-10-binary.tar.gz",
@@ -221,7 +221,7 @@ pub(super) const ALL: &[Dataset] = &[
         licence: "not stated; non-commercial use",
         home: "http://ufldl.stanford.edu/housenumbers/",
         folder: "svhn",
-        kind: Kind::Svhn,
+        kind: DatasetKind::Svhn,
         files: &[
             file(
                 "train_32x32.mat",

@@ -3,11 +3,10 @@
 //! The MD5s of AG-News are torchtext's; that of its test part was computed anew from a real copy. UCI publishes none.
 //! SHA-256s were computed from the copies that `shared/data` holds.
 
-use super::{DataFile, Dataset, Extent, Kind, KnownCopy, also, file, part, whole};
+use super::{DataFile, Dataset, DatasetKind, Extent, KnownCopy, also, file, part, whole};
 use crate::{
-    Cells,
     Checksum::{Md5, Sha256},
-    LabelAt,
+    LabelAt, Separator,
 };
 
 const UCI_TERMS: &str = "CC BY 4.0";
@@ -25,7 +24,7 @@ pub(super) const ALL: &[Dataset] = &[
         licence: UCI_TERMS,
         home: "https://archive.ics.uci.edu/dataset/347/hepmass",
         folder: "hepmass",
-        kind: Kind::Hepmass,
+        kind: DatasetKind::Hepmass,
         files: &[
             file("1000_train.csv.gz", uci!("00347/1000_train.csv.gz"), None, None),
             file("1000_test.csv.gz", uci!("00347/1000_test.csv.gz"), None, None),
@@ -38,7 +37,7 @@ pub(super) const ALL: &[Dataset] = &[
         licence: UCI_TERMS,
         home: "https://archive.ics.uci.edu/dataset/347/hepmass",
         folder: "hepmass",
-        kind: Kind::Hepmass,
+        kind: DatasetKind::Hepmass,
         files: &[
             file("all_train.csv.gz", uci!("00347/all_train.csv.gz"), None, None),
             file("all_test.csv.gz", uci!("00347/all_test.csv.gz"), None, None),
@@ -51,7 +50,7 @@ pub(super) const ALL: &[Dataset] = &[
         licence: UCI_TERMS,
         home: "https://archive.ics.uci.edu/dataset/199/miniboone+particle+identification",
         folder: "miniboone",
-        kind: Kind::MiniBoone,
+        kind: DatasetKind::MiniBoone,
         files: &[file("MiniBooNE_PID.txt", uci!("00199/MiniBooNE_PID.txt"), None, None)],
         merged: None,
     },
@@ -61,7 +60,7 @@ pub(super) const ALL: &[Dataset] = &[
         licence: "non-commercial research",
         home: "http://groups.di.unipi.it/~gulli/AG_corpus_of_news_articles.html",
         folder: "text/ag_news",
-        kind: Kind::AgNews,
+        kind: DatasetKind::AgNews,
         files: &[
             file(
                 "train.csv",
@@ -88,7 +87,7 @@ pub(super) const ALL: &[Dataset] = &[
         licence: "research use",
         home: "https://arxiv.org/abs/1509.01626",
         folder: "text/yahoo_answers",
-        kind: Kind::Yahoo,
+        kind: DatasetKind::Yahoo,
         files: &[also(
             file(
                 "yahoo_answers_csv.tgz",
@@ -131,7 +130,7 @@ pub(super) const ALL: &[Dataset] = &[
     uci_set(
         "satimage",
         "6,435 pixels of a satellite image, six kinds of soil, 36 numbers",
-        Kind::Uci(Cells::Blank, LabelAt::Last),
+        DatasetKind::Uci(Separator::Blank, LabelAt::Last),
         Some(whole("satimage.csv.gz", "4f4ed3dc07c2bc50bc858d7305b7c360cb173c446214eebd7a82707c0f2c2aab")),
         &[
             file("sat.trn", uci!("statlog/satimage/sat.trn"), None, None),
@@ -141,7 +140,7 @@ pub(super) const ALL: &[Dataset] = &[
     uci_set(
         "letter",
         "20,000 printed letters A to Z, 16 numbers",
-        Kind::Uci(Cells::Comma, LabelAt::First),
+        DatasetKind::Uci(Separator::Comma, LabelAt::First),
         Some(whole("letter.csv.gz", "2f689a0dcb386ded28024254333b29e314ce4b45e3c84ab6daf7276c058fad6e")),
         &[file("letter-recognition.data", uci!("letter-recognition/letter-recognition.data"), None, None)],
     ),
@@ -186,12 +185,12 @@ pub(super) const ALL: &[Dataset] = &[
     ),
 ];
 
-const COMMA_LAST: Kind = Kind::Uci(Cells::Comma, LabelAt::Last);
+const COMMA_LAST: DatasetKind = DatasetKind::Uci(Separator::Comma, LabelAt::Last);
 
 const fn uci_set(
     name: &'static str,
     title: &'static str,
-    kind: Kind,
+    kind: DatasetKind,
     merged: Option<KnownCopy>,
     files: &'static [DataFile],
 ) -> Dataset {

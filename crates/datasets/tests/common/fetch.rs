@@ -26,7 +26,7 @@ pub fn dataset(urls: &[String], size: Option<u64>, checksum: Option<Checksum>) -
         licence: "",
         home: "http://example.org/",
         folder: "test",
-        kind: Kind::MiniBoone,
+        kind: DatasetKind::MiniBoone,
         files: Box::leak(Box::new([file])),
         merged: None,
     }))
@@ -34,7 +34,7 @@ pub fn dataset(urls: &[String], size: Option<u64>, checksum: Option<Checksum>) -
 
 pub fn store(folder: &Path, attempts: u32) -> Store {
     let retry = Retry { attempts, first_wait: Duration::from_millis(5) };
-    Store::from_variables(|_| None).with_directory(folder).with_retry(retry)
+    Store::new(StoreOptions { retry, ..StoreOptions::default() }).with_directory(folder)
 }
 
 pub fn get(store: &Store, dataset: &'static Dataset) -> Result<Vec<Fetched>> {

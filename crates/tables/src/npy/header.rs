@@ -38,7 +38,7 @@ impl Header {
         Self::read_any(stream, name, array)?.tabular(name, array)
     }
 
-    /// The same of an array of any number of dimensions but 0.
+    /// Reads up to the first element of an array of any number of dimensions but 0.
     pub fn read_any(stream: &mut impl Read, name: &str, array: &str) -> Result<Self> {
         let mut exactly = |length: u64| -> Result<Vec<u8>> {
             let mut bytes = Vec::new();
@@ -88,7 +88,7 @@ impl Header {
         format!("{:?}", self.dims)
     }
 
-    /// The same, unless it has more than two dimensions.
+    /// This header, or an error if the array has more than two dimensions.
     fn tabular(self, name: &str, array: &str) -> Result<Self> {
         if self.dims.len() <= 2 {
             return Ok(self);
@@ -132,7 +132,7 @@ impl Header {
         };
         let quoted = descr.strip_prefix(['\'', '"']).and_then(|rest| rest.split(['\'', '"']).next());
         let Some(quoted) = quoted else {
-            return Err(unsupported("record", "Save its fields as arrays of their own, with np.savez"));
+            return Err(unsupported("record", "Save its fields as separate arrays, with np.savez"));
         };
         let element = Element::parse(quoted).ok_or_else(|| match quoted.contains('O') {
             true => unsupported("object (pickled)", "Convert it first: x.astype(str) or x.astype(float)"),

@@ -52,7 +52,7 @@ pub fn read_arrays(path: &Path, wanted: impl Fn(&str) -> bool) -> Result<Option<
         let header = match Header::read_any(&mut stream, &name, &member.array) {
             Ok(header) => header,
             Err(error) if wanted => return Err(error),
-            Err(_) => continue, // nobody asked for it
+            Err(_) => continue, // it is not wanted
         };
         let shape = header.dims.iter().map(|&size| size as usize).collect();
         let values = match wanted {
@@ -74,7 +74,7 @@ fn elements(stream: &mut impl Read, header: &Header, file: &str, array: &str) ->
         });
     }
     let mut bytes = Vec::new();
-    // Allocated as they come and not as the header promises them; the end checks the archive's sum.
+    // Memory is allocated as bytes arrive, not as the header claims; the end checks the archive's sum.
     let read = stream.read_to_end(&mut bytes);
     read.map_err(|error| Error::reading(file, FORMAT, error))?;
     if bytes.len() as u64 != header.bytes() {

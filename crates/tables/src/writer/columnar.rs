@@ -71,7 +71,7 @@ impl<W: Write> Arrow<W> {
     }
 }
 
-fn schema(columns: &[(String, ColumnType)]) -> SchemaRef {
+pub(super) fn schema(columns: &[(String, ColumnType)]) -> SchemaRef {
     let field = |(name, kind): &(String, ColumnType)| match kind {
         ColumnType::Number => Field::new(name, DataType::Float64, true),
         ColumnType::Text => Field::new(name, DataType::Utf8, true),
@@ -79,7 +79,7 @@ fn schema(columns: &[(String, ColumnType)]) -> SchemaRef {
     Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
 }
 
-fn batch(schema: &SchemaRef, columns: &[Output]) -> io::Result<RecordBatch> {
+pub(super) fn batch(schema: &SchemaRef, columns: &[Output]) -> io::Result<RecordBatch> {
     RecordBatch::try_new(schema.clone(), columns.iter().map(array).collect()).map_err(from_arrow)
 }
 

@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use super::{Cell, ColumnType, Output, other};
+use super::{Cell, ColumnType, Output, digits, other};
 
 /// What stands around the objects.
 pub(super) enum Layout {
@@ -46,7 +46,7 @@ impl<W: Write> Rows<W> {
                 self.buffer.extend_from_slice(if i > 0 { b"," } else { b"" });
                 self.buffer.extend_from_slice(key.as_bytes());
                 match column.cell(row) {
-                    Cell::Number(value) if value.is_finite() => write!(self.buffer, "{value:?}")?,
+                    Cell::Number(value) if value.is_finite() => digits::shortest(&mut self.buffer, value),
                     Cell::Missing | Cell::Number(_) => self.buffer.extend_from_slice(b"null"),
                     Cell::Text(text) => serde_json::to_writer(&mut self.buffer, &text).map_err(other)?,
                 }

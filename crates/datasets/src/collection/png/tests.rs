@@ -1,4 +1,18 @@
+use std::io::Write;
+
+use flate2::{Compression, Crc, write::ZlibEncoder};
+
 use super::*;
+
+fn chunk(png: &mut Vec<u8>, kind: &[u8; 4], body: &[u8]) {
+    let mut crc = Crc::new();
+    crc.update(kind);
+    crc.update(body);
+    png.extend((body.len() as u32).to_be_bytes());
+    png.extend(kind);
+    png.extend(body);
+    png.extend(crc.sum().to_be_bytes());
+}
 
 /// A PNG of these scanlines, filter bytes included.
 fn png(
@@ -108,11 +122,13 @@ fn damage_is_described_and_never_a_panic() {
     };
     says(png([3, 2], 8, 0, 0, &[], &[0, 1, 2, 3]), "4 bytes, expected 8");
     says(png([3, 2], 8, 0, 0, &[], &[0; 9]), "9 bytes, expected 8");
-    says(png([1, 1], 8, 0, 0, &[], &[5, 0]), "filter 5");
+    says(png([1, 1], 8, 0, 0, &[], &[5, 0]), "filter method 5");
     says(png([1, 1], 8, 3, 0, &[], &[0, 0]), "palette is missing");
     says(png([1, 1], 8, 3, 0, &[(b"PLTE", &[0; 3])], &[0, 1]), "colour 1");
-    says(png([1, 1], 4, 2, 0, &[], &[0, 0]), "4 bits");
-    says(png([0, 1], 8, 0, 0, &[], &[]), "0 pixels");
+    says(png([1, 1], 4, 2, 0, &[], &[0, 0]), "Rgb/Four");
+    says(png([0, 1], 8, 0, 0, &[], &[]), "dimensions");
+    // Refused for what it holds, before memory is allocated for what it promises.
+    says(png([1 << 14, 1 << 14], 16, 6, 0, &[], &[0; 99]), "99 bytes, expected 2147500032");
     says(png([1 << 20, 1 << 20], 8, 0, 0, &[], &[]), "1048576");
     says(b"hello, I am a text".to_vec(), "does not start");
 }

@@ -4,20 +4,20 @@ use crate::axis::{extent, padded};
 
 /// A rectangle of the plane, `[low, high]` on each axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Frame {
+pub struct Viewport {
     /// Left and right.
     pub x: [f64; 2],
     /// Bottom and top.
     pub y: [f64; 2],
 }
 
-impl Default for Frame {
+impl Default for Viewport {
     fn default() -> Self {
-        Frame { x: [-1.0, 1.0], y: [-1.0, 1.0] }
+        Viewport { x: [-1.0, 1.0], y: [-1.0, 1.0] }
     }
 }
 
-impl Frame {
+impl Viewport {
     /// A square of the plane around `points` with some air: one unit is equally long on both axes.
     ///
     /// Of 200 points or more the outermost half percent on each side may fall outside, so that one
@@ -27,7 +27,7 @@ impl Frame {
         let half = 0.5 * (x[1] - x[0]).max(y[1] - y[0]);
         let half = if half > 0.0 { half } else { 1.0 };
         let [x, y] = [x, y].map(|[lo, hi]| padded([0.5 * (lo + hi) - half, 0.5 * (lo + hi) + half], 0.07));
-        Frame { x, y }
+        Viewport { x, y }
     }
 
     /// The centres of `width * height` equal cells, row-major from the top left: where to ask a classifier
@@ -55,17 +55,17 @@ mod tests {
 
     #[test]
     fn cells_run_from_the_top_left() {
-        let frame = Frame { x: [0.0, 2.0], y: [0.0, 2.0] };
-        assert_eq!(frame.cells(2, 2), [[0.5, 1.5], [1.5, 1.5], [0.5, 0.5], [1.5, 0.5]]);
+        let viewport = Viewport { x: [0.0, 2.0], y: [0.0, 2.0] };
+        assert_eq!(viewport.cells(2, 2), [[0.5, 1.5], [1.5, 1.5], [0.5, 0.5], [1.5, 0.5]]);
     }
 
     #[test]
-    fn a_frame_is_square_and_forgives_one_stray_point() {
+    fn a_viewport_is_square_and_forgives_one_stray_point() {
         let mut points: Vec<[f64; 2]> = (0..400).map(|i| [f64::from(i) / 400.0, 0.0]).collect();
         points.push([1e6, f64::NAN]);
-        let Frame { x, y } = Frame::around(&points);
+        let Viewport { x, y } = Viewport::around(&points);
         assert!(x[1] < 2.0);
         assert!(((x[1] - x[0]) - (y[1] - y[0])).abs() < 1e-9);
-        assert!(Frame::around(&[]).x[1].is_finite());
+        assert!(Viewport::around(&[]).x[1].is_finite());
     }
 }

@@ -1,4 +1,4 @@
-//! From Arrow record batches, of Parquet or IPC, to frames.
+//! From Arrow record batches, of Parquet, IPC or memory, to frames.
 //!
 //! ```text
 //! schema ─Layout::new→ which columns, types checked ─batch→ Frame
@@ -102,6 +102,36 @@ impl Layout {
             true => Ok(selected),
             false => Err(Error::missing_columns(&self.name, missing, &names)),
         }
+    }
+}
+
+/// A record batch cut into slices of at most so many rows.
+pub(crate) struct Slices {
+    rows: usize,
+    /// The batch, and the rows done.
+    current: Option<(RecordBatch, usize)>,
+}
+
+impl Slices {
+    pub fn new(rows: usize) -> Self {
+        Self { rows, current: None }
+    }
+
+    /// Cuts up this batch next.
+    pub fn put(&mut self, batch: RecordBatch) {
+        self.current = Some((batch, 0));
+    }
+}
+
+impl Iterator for Slices {
+    type Item = RecordBatch;
+
+    fn next(&mut self) -> Option<RecordBatch> {
+        let (batch, done) = self.current.as_mut().filter(|(batch, done)| *done < batch.num_rows())?;
+        let rows = self.rows.min(batch.num_rows() - *done);
+        let slice = batch.slice(*done, rows);
+        *done += rows;
+        Some(slice)
     }
 }
 
