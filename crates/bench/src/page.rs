@@ -1,7 +1,7 @@
 //! The results as an HTML page: accuracy in one table, then accuracy against labels and time, and all metrics.
 
 use flowgmm_report::{
-    Cell as Shown, Column, Columns, Grid, LineChart, Page, Plot, Section, Series, Stroke, Table,
+    TableCell as Shown, TableColumn, GridWidth, Grid, LineChart, Page, Plot, Section, Series, Stroke, Table,
 };
 
 use crate::LabelSource;
@@ -30,14 +30,14 @@ pub fn page(summary: &Summary) -> Page {
 
 /// Learners down, data across, so that the best of a column is the best on its data.
 fn headline(summary: &Summary) -> Table {
-    let heads = summary.rows.iter().map(|row| Column::number(head(row)).highest());
+    let heads = summary.rows.iter().map(|row| TableColumn::number(head(row)).highest());
     let line = |(i, learner): (usize, &String)| {
         let cells = summary.rows.iter().map(|row| accuracy_cell(row, &row.entries[i]));
         std::iter::once(Shown::from(learner.clone())).chain(cells).collect()
     };
     Table {
         caption: "Test accuracy, percent".into(),
-        columns: std::iter::once(Column::text("learner")).chain(heads).collect(),
+        columns: std::iter::once(TableColumn::text("learner")).chain(heads).collect(),
         rows: summary.learners.iter().enumerate().map(line).collect(),
     }
 }
@@ -72,7 +72,7 @@ fn labels_section(summary: &Summary) -> Option<Section> {
         return None;
     }
     let figures = charts.iter().map(|chart| chart.figure()).collect();
-    let grids = vec![Grid::of(Columns::Two, figures)];
+    let grids = vec![Grid::of(GridWidth::Two, figures)];
     Some(Section { heading: "Accuracy against labels".into(), grids, ..Section::default() })
 }
 
@@ -111,7 +111,7 @@ fn time_section(summary: &Summary) -> Section {
         text: "A cross spans the mean ± one standard deviation of accuracy, and of the seconds that fitting and \
                predicting take."
             .into(),
-        grids: vec![Grid::of(Columns::Two, charts.collect())],
+        grids: vec![Grid::of(GridWidth::Two, charts.collect())],
         ..Section::default()
     }
 }
@@ -168,16 +168,16 @@ fn metrics_section(row: &Row) -> Section {
         ]
     };
     let columns = vec![
-        Column::text("learner"),
-        Column::number("accuracy, %").highest(),
-        Column::number("balanced, %").highest(),
-        Column::number("NLL").lowest(),
-        Column::number("ECE").lowest(),
-        Column::number("Brier").lowest(),
-        Column::number("seconds"),
-        Column::number("peak MiB"),
-        Column::number("p, paired t"),
-        Column::number("p, sign flips"),
+        TableColumn::text("learner"),
+        TableColumn::number("accuracy, %").highest(),
+        TableColumn::number("balanced, %").highest(),
+        TableColumn::number("NLL").lowest(),
+        TableColumn::number("ECE").lowest(),
+        TableColumn::number("Brier").lowest(),
+        TableColumn::number("seconds"),
+        TableColumn::number("peak MiB"),
+        TableColumn::number("p, paired t"),
+        TableColumn::number("p, sign flips"),
     ];
     let caption =
         "Means over draws; p against the best; NLL is missing where a true class had probability 0".into();

@@ -21,7 +21,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use flowgmm_data::{Layout, Picture};
+use flowgmm_data::{ImageLayout, Image};
 use rayon::prelude::*;
 use semisup::ndarray::Array2;
 
@@ -172,18 +172,18 @@ impl Collection {
     }
 
     /// One layout for all: `size` (height, width) or the most common one, of equally common ones the smallest.
-    pub fn layout(&self, size: Option<(usize, usize)>) -> Result<Layout> {
+    pub fn layout(&self, size: Option<(usize, usize)>) -> Result<ImageLayout> {
         let mut counts: BTreeMap<(usize, usize), usize> = BTreeMap::new();
         self.heads().for_each(|head| *counts.entry((head.height, head.width)).or_default() += 1);
         let most = counts.values().max().copied().unwrap_or(0);
         let common = counts.iter().find(|(_, count)| **count == most).map(|(size, _)| *size);
         let (height, width) = size.or(common).expect("there is an image");
         let channels = self.heads().map(|head| head.channels).max().expect("there is an image");
-        Layout::new(channels, height, width).map_err(|error| Error::content(&self.path, error))
+        ImageLayout::new(channels, height, width).map_err(|error| Error::content(&self.path, error))
     }
 
     /// Describes how images of another size or colour are changed to fit a layout.
-    pub fn changes(&self, layout: &Layout) -> Vec<String> {
+    pub fn changes(&self, layout: &ImageLayout) -> Vec<String> {
         let resized = self.heads().filter(|h| (h.height, h.width) != (layout.height, layout.width)).count();
         let recoloured = self.heads().filter(|h| h.channels != layout.channels).count();
         let of =
@@ -213,7 +213,7 @@ impl Collection {
     }
 
     /// Images as rows of pixel values 0 to 255, `[range, dim]`.
-    pub fn rows(&self, layout: &Layout, range: Range<usize>) -> Result<Array2<f64>> {
+    pub fn rows(&self, layout: &ImageLayout, range: Range<usize>) -> Result<Array2<f64>> {
         let rows = range.clone().into_par_iter().map(|at| {
             let row = layout.row(self.picture(at)?);
             Ok(row.into_iter().map(f64::from).collect::<Vec<f64>>())
@@ -222,12 +222,12 @@ impl Collection {
         Ok(Array2::from_shape_vec((range.len(), layout.dim()), values).expect("rows of a layout"))
     }
 
-    fn picture(&self, at: usize) -> Result<Picture> {
+    fn picture(&self, at: usize) -> Result<Image> {
         match &self.items {
             Items::Files { files, .. } => file::decode(&files[at]),
             Items::Memory { head: Head { channels, height, width }, images } => {
                 let size = channels * height * width;
-                Ok(Picture::new(*channels, *height, *width, images[at * size..][..size].to_vec()))
+                Ok(Image::new(*channels, *height, *width, images[at * size..][..size].to_vec()))
             }
         }
     }
@@ -241,6 +241,6 @@ impl Collection {
 }
 
 /// Encodes a picture as a PNG file.
-pub fn png(picture: &Picture) -> Vec<u8> {
+pub fn png(picture: &Image) -> Vec<u8> {
     png::encode(picture)
 }

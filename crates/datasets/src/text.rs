@@ -6,7 +6,7 @@
 
 use std::{io::Read, path::Path};
 
-use flowgmm_data::{Cells, Column, Frame, Texts};
+use flowgmm_data::{Cells, Column, Frame, TextCells};
 
 use crate::{
     Error, Result,
@@ -31,13 +31,13 @@ pub const YAHOO_CLASSES: [&str; 10] = [
     "Politics & Government",
 ];
 
-/// Texts with a class each. A value that exists has as many labels as texts, all below the number of classes.
+/// TextCells with a class each. A value that exists has as many labels as texts, all below the number of classes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextSet {
     /// The names of the fields: title and description, say.
     pub fields: Vec<String>,
     /// One column for each field. An empty field is an empty text.
-    pub texts: Vec<Texts>,
+    pub texts: Vec<TextCells>,
     /// The class of each text, an index into `classes`.
     pub labels: Vec<usize>,
     /// The names of the classes.
@@ -61,7 +61,7 @@ impl TextSet {
 
     /// A table with the fields and, last, the column `label` with names of classes.
     pub fn to_frame(&self, name: &str) -> Result<Frame> {
-        let label: Texts = self.labels.iter().map(|&k| Some(self.classes[k].as_str())).collect();
+        let label: TextCells = self.labels.iter().map(|&k| Some(self.classes[k].as_str())).collect();
         let label_name = "label".to_string();
         let columns = self.fields.iter().zip(&self.texts).chain([(&label_name, &label)]);
         let columns = columns
@@ -119,7 +119,7 @@ pub fn read_yahoo_archive(archive: &Path, file: &str) -> Result<TextSet> {
 fn read(path: &Path, bytes: impl Read, format: &Format) -> Result<TextSet> {
     let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(bytes);
     let mut record = csv::StringRecord::new();
-    let mut texts = vec![Texts::default(); format.fields.len()];
+    let mut texts = vec![TextCells::default(); format.fields.len()];
     let mut labels = Vec::new();
     while reader.read_record(&mut record).map_err(|error| csv_error(path, format, error))? {
         let line = record.position().map_or(0, csv::Position::line);

@@ -34,6 +34,10 @@ pub enum Error {
     #[error(transparent)]
     Encoder(flowgmm_encoder::Error),
 
+    /// A classical learner, such as a teacher, that could not be fitted.
+    #[error(transparent)]
+    Learner(flowgmm_learners::Error),
+
     /// Content that cannot be used, for a reason of its own.
     #[error("{0}")]
     Content(String),
@@ -147,7 +151,7 @@ impl Error {
             Self::Columns(error) => of_columns(error),
             Self::Table(flowgmm_tables::Error::Table(error)) => of_columns(error),
             Self::Table(error) if error.is_io() => ErrorKind::Io,
-            Self::Table(_) | Self::Content(_) => ErrorKind::Data,
+            Self::Table(_) | Self::Learner(_) | Self::Content(_) => ErrorKind::Data,
             Self::Images(error) => of_images(error),
             Self::Encoder(flowgmm_encoder::Error::Stopped { .. }) => ErrorKind::Cancelled,
             Self::Encoder(_) | Self::Request(_) | Self::Needed { .. } | Self::Config(_) => ErrorKind::Request,
@@ -210,6 +214,15 @@ impl From<flowgmm_tables::Error> for Error {
         match error {
             flowgmm_tables::Error::Table(error) => Self::Columns(error),
             other => Self::Table(other),
+        }
+    }
+}
+
+impl From<flowgmm_learners::Error> for Error {
+    fn from(error: flowgmm_learners::Error) -> Self {
+        match error {
+            flowgmm_learners::Error::Data(error) => Self::Data(error),
+            other => Self::Learner(other),
         }
     }
 }

@@ -124,7 +124,7 @@ impl Labelled {
             }
         }
         if y.is_empty() {
-            return Err(flowgmm_data::Error::NoLabels { name: chunks.name().to_string() }.into());
+            return Err(semisup::Error::NoLabels { name: chunks.name().to_string() }.into());
         }
         let bits_per_dim = model.rows().layout().map(|layout| bits_per_dim(&log_density, layout.pixels()));
         let skipped = chunks.skipped;

@@ -1,6 +1,6 @@
 //! A column while it is read: numbers until a cell is a text.
 
-use flowgmm_data::{Cells, Texts, number_text};
+use flowgmm_data::{Cells, TextCells, number_text};
 
 use crate::{missing::Missing, number};
 
@@ -66,9 +66,9 @@ impl ColumnBuilder {
         self.cells
     }
 
-    fn texts(&mut self) -> &mut Texts {
+    fn texts(&mut self) -> &mut TextCells {
         if let Cells::Numbers(values) = &self.cells {
-            let mut texts = Texts::default();
+            let mut texts = TextCells::default();
             values.iter().for_each(|&v| texts.push((!v.is_nan()).then(|| number_text(v)).as_deref()));
             self.cells = Cells::Texts(texts);
         }

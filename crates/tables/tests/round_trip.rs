@@ -5,7 +5,7 @@ mod common;
 use std::path::Path;
 
 use common::{assert_says, column, read};
-use flowgmm_data::{Cells, Column, Frame, Texts};
+use flowgmm_data::{Cells, Column, Frame, TextCells};
 use flowgmm_tables::{ColumnType, InputFormat, Options, OutputFormat, Writer};
 use proptest::prelude::*;
 
@@ -19,7 +19,7 @@ const READ_BACK: [OutputFormat; 5] = [
 
 fn frame(numbers: Vec<f64>, texts: &[Option<&str>]) -> Frame {
     let lines = (1..=numbers.len() as u64).collect();
-    let texts: Texts = texts.iter().copied().collect();
+    let texts: TextCells = texts.iter().copied().collect();
     let columns = vec![
         Column { name: "p, \"q\"".into(), cells: Cells::Numbers(numbers) },
         Column { name: "class".into(), cells: Cells::from_texts(texts) },

@@ -2,7 +2,7 @@
 
 use std::{fs::File, io::Read, path::Path};
 
-use flowgmm_data::Picture;
+use flowgmm_data::Image;
 
 use super::{jpeg, png};
 use crate::{Error, Result};
@@ -40,7 +40,7 @@ pub(super) fn head(path: &Path) -> Result<Head> {
 }
 
 /// The picture in a file.
-pub(super) fn decode(path: &Path) -> Result<Picture> {
+pub(super) fn decode(path: &Path) -> Result<Image> {
     by_format(path, &read(path, u64::MAX)?, png::decode, jpeg::decode)
 }
 

@@ -1,6 +1,6 @@
 //! JPEG, baseline or progressive, grey or colour, by `zune-jpeg`.
 
-use flowgmm_data::Picture;
+use flowgmm_data::Image;
 use zune_core::{bytestream::ZCursor, colorspace::ColorSpace, options::DecoderOptions};
 use zune_jpeg::JpegDecoder;
 
@@ -29,7 +29,7 @@ pub(super) fn head(bytes: &[u8]) -> Outcome<Head> {
 }
 
 /// The picture.
-pub(super) fn decode(bytes: &[u8]) -> Outcome<Picture> {
+pub(super) fn decode(bytes: &[u8]) -> Outcome<Image> {
     let Head { channels, height, width } = head(bytes)?;
     // Decoders fill in what is missing at the end; a picture whose end is missing is damaged.
     if !bytes.as_chunks::<2>().0.contains(&END) && !bytes[1..].as_chunks::<2>().0.contains(&END) {
@@ -46,7 +46,7 @@ pub(super) fn decode(bytes: &[u8]) -> Outcome<Picture> {
             ));
         }
         let planes = (0..channels).flat_map(|c| pixels.iter().skip(c).step_by(channels).copied());
-        Ok(Picture::new(channels, height, width, planes.collect()))
+        Ok(Image::new(channels, height, width, planes.collect()))
     })
 }
 

@@ -6,7 +6,7 @@
 
 use std::io::{Cursor, ErrorKind};
 
-use flowgmm_data::Picture;
+use flowgmm_data::Image;
 use png::{
     BitDepth, ColorType, DecodeOptions, Decoded, Decoder, DecodingError, Encoder, Info, Limits, Reader,
     StreamingDecoder, UnfilterRegion,
@@ -31,7 +31,7 @@ pub(super) fn head(bytes: &[u8]) -> Outcome<Head> {
 }
 
 /// The picture.
-pub(super) fn decode(bytes: &[u8]) -> Outcome<Picture> {
+pub(super) fn decode(bytes: &[u8]) -> Outcome<Image> {
     guarded(|| {
         let mut reader = open(bytes)?;
         check_length(bytes, reader.info())?;
@@ -44,8 +44,8 @@ pub(super) fn decode(bytes: &[u8]) -> Outcome<Picture> {
 }
 
 /// A PNG of the picture.
-pub(super) fn encode(picture: &Picture) -> Vec<u8> {
-    let Picture { channels, height, width, pixels } = picture;
+pub(super) fn encode(picture: &Image) -> Vec<u8> {
+    let Image { channels, height, width, pixels } = picture;
     let area = height * width;
     let interleaved: Vec<u8> =
         (0..area).flat_map(|at| (0..*channels).map(move |c| pixels[c * area + at])).collect();
@@ -152,7 +152,7 @@ fn scanline_bytes(info: &Info) -> u64 {
 }
 
 /// Planes of grey, or of red, green and blue, from lines of `line` bytes.
-fn picture(info: &Info, samples: &[u8], line: usize) -> Outcome<Picture> {
+fn picture(info: &Info, samples: &[u8], line: usize) -> Outcome<Image> {
     let Head { channels, height, width } = head_of(info);
     let area = height * width;
     let mut pixels = vec![0; channels * area];
@@ -162,7 +162,7 @@ fn picture(info: &Info, samples: &[u8], line: usize) -> Outcome<Picture> {
             (0..channels).for_each(|c| pixels[c * area + y * width + x] = colour[c]);
         }
     }
-    Ok(Picture::new(channels, height, width, pixels))
+    Ok(Image::new(channels, height, width, pixels))
 }
 
 /// Red, green and blue of pixel `x` of a line, on black.

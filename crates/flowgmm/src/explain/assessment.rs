@@ -11,7 +11,7 @@
 use ndarray::{Array1, Array2, ArrayView1, Axis};
 use rand::seq::SliceRandom;
 use semisup::metrics::{
-    Calibration, Conformal, Coverage, RiskCoverage, arg_max, at_temperature, confidences, coverage,
+    CalibrationErrors, Conformal, Coverage, RiskCoverage, arg_max, at_temperature, confidences, coverage,
     fit_temperature_with,
 };
 
@@ -32,9 +32,9 @@ pub(super) struct Assessment {
     pub(super) log_probs: [Array2<f64>; 3],
     /// Fitted to all labelled rows.
     pub(super) temperature: f64,
-    pub(super) as_trained: Calibration,
-    pub(super) as_stored: Calibration,
-    pub(super) calibrated: Calibration,
+    pub(super) as_trained: CalibrationErrors,
+    pub(super) as_stored: CalibrationErrors,
+    pub(super) calibrated: CalibrationErrors,
     pub(super) risk: RiskCoverage,
     pub(super) coverage: Coverage,
     /// Fitted to all labelled rows, for rows without a label.
@@ -76,9 +76,9 @@ impl Assessment {
         let (confidence, right) = confidences(calibrated.exp().view(), &y);
         Some(Self {
             temperature: fit_temperature_with(logits.view(), &log_prior, &y),
-            as_trained: Calibration::of(raw.view(), &y),
-            as_stored: Calibration::of(stored.view(), &y),
-            calibrated: Calibration::of(calibrated.view(), &y),
+            as_trained: CalibrationErrors::of(raw.view(), &y),
+            as_stored: CalibrationErrors::of(stored.view(), &y),
+            calibrated: CalibrationErrors::of(calibrated.view(), &y),
             risk: RiskCoverage::of(&confidence, &right),
             coverage: coverage(&sets, &y),
             conformal,

@@ -1,6 +1,6 @@
 //! How far rows are from the decision boundary (paper, section 6.2 and figure 5c).
 
-use flowgmm_report::{Cell, Column, Columns, Figure, Grid, Histogram, Plot, Section, Table};
+use flowgmm_report::{TableCell, TableColumn, GridWidth, Figure, Grid, Histogram, Plot, Section, Table};
 use serde::Serialize;
 
 use super::{
@@ -76,12 +76,12 @@ pub(super) fn section(found: &BoundaryDistances, display: &Display) -> Section {
     let neighbours = drawn.chunk_by(|a, b| a / TOGETHER == b / TOGETHER && a + 1 == *b);
     let figures = neighbours.map(|classes| histogram(all, classes)).collect();
     let row = |class: &ClassDistances| {
-        let near = Cell::shown(class.nearer_than_5, percent(class.nearer_than_5));
+        let near = TableCell::shown(class.nearer_than_5, percent(class.nearer_than_5));
         vec![
-            Cell::from(class_name(&class.class)),
-            Cell::from(class.rows),
-            class.median.map_or(Cell::Missing, |median| Cell::number(median, 2)),
-            if class.rows == 0 { Cell::Missing } else { near },
+            TableCell::from(class_name(&class.class)),
+            TableCell::from(class.rows),
+            class.median.map_or(TableCell::Missing, |median| TableCell::number(median, 2)),
+            if class.rows == 0 { TableCell::Missing } else { near },
         ]
     };
     let noun = display.noun();
@@ -95,15 +95,15 @@ pub(super) fn section(found: &BoundaryDistances, display: &Display) -> Section {
         ),
         tables: vec![Table {
             columns: vec![
-                Column::text("Predicted"),
-                Column::number(super::page::capital(noun)),
-                Column::number("Median distance"),
-                Column::number(format!("Nearer than {NEAR}")),
+                TableColumn::text("Predicted"),
+                TableColumn::number(super::page::capital(noun)),
+                TableColumn::number("Median distance"),
+                TableColumn::number(format!("Nearer than {NEAR}")),
             ],
             rows: all.iter().map(row).collect(),
             ..Table::default()
         }],
-        grids: vec![Grid::of(Columns::Two, figures)],
+        grids: vec![Grid::of(GridWidth::Two, figures)],
     }
 }
 

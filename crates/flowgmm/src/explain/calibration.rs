@@ -1,8 +1,8 @@
-//! Calibration before and after temperature scaling (paper, section 6.1): are 90 of 100 predictions right that have a
+//! CalibrationErrors before and after temperature scaling (paper, section 6.1): are 90 of 100 predictions right that have a
 //! confidence of 90%?
 
-use flowgmm_report::{Cell, Column, Columns, Grid, Plot, Reliability, ReliabilityBin, Section, Table};
-use semisup::metrics::{self, Bin, Calibration};
+use flowgmm_report::{TableCell, TableColumn, GridWidth, Grid, Plot, Reliability, ReliabilityBin, Section, Table};
+use semisup::metrics::{self, Bin, CalibrationErrors};
 use serde::Serialize;
 
 use super::{
@@ -26,11 +26,11 @@ pub struct CalibrationFindings {
     /// The temperature that suits all labels best.
     pub temperature_learnt: f64,
     /// At temperature 1.
-    pub as_trained: Calibration,
+    pub as_trained: CalibrationErrors,
     /// At the model's temperature.
-    pub as_stored: Calibration,
+    pub as_stored: CalibrationErrors,
     /// At a temperature cross-fitted to these labels: learnt on one half, assessed on the other.
-    pub calibrated: Calibration,
+    pub calibrated: CalibrationErrors,
     /// Bins of the three reliability diagrams.
     #[serde(skip)]
     pub reliability: [Vec<Bin>; 3],
@@ -53,7 +53,7 @@ impl CalibrationFindings {
         })
     }
 
-    fn kinds(&self) -> [&Calibration; 3] {
+    fn kinds(&self) -> [&CalibrationErrors; 3] {
         [&self.as_trained, &self.as_stored, &self.calibrated]
     }
 }
@@ -88,7 +88,7 @@ pub(super) fn section(found: Option<&CalibrationFindings>, display: &Display) ->
          round. Calibrating the model on these labels would store this temperature in it.",
         found.labelled_rows
     );
-    let grids = vec![Grid::of(Columns::Three, diagrams.collect())];
+    let grids = vec![Grid::of(GridWidth::Three, diagrams.collect())];
     Section { heading, text, tables: vec![table(found)], grids }
 }
 
@@ -98,14 +98,14 @@ fn bar(bin: &Bin) -> ReliabilityBin {
 }
 
 fn table(found: &CalibrationFindings) -> Table {
-    let row = |name: &str, of: &dyn Fn(&Calibration) -> f64| {
-        let mut cells = vec![Cell::from(name)];
-        cells.extend(found.kinds().map(|kind| Cell::number(of(kind), 4)));
+    let row = |name: &str, of: &dyn Fn(&CalibrationErrors) -> f64| {
+        let mut cells = vec![TableCell::from(name)];
+        cells.extend(found.kinds().map(|kind| TableCell::number(of(kind), 4)));
         cells
     };
     let temperatures = [1.0, found.temperature_of_model, found.temperature_learnt];
     let mut rows = vec![
-        [Cell::from("Temperature")].into_iter().chain(temperatures.map(|t| Cell::number(t, 3))).collect(),
+        [TableCell::from("Temperature")].into_iter().chain(temperatures.map(|t| TableCell::number(t, 3))).collect(),
         row("Negative log-likelihood", &|c| c.nll),
         row("Brier score", &|c| c.brier),
     ];
@@ -115,9 +115,9 @@ fn table(found: &CalibrationFindings) -> Table {
     }
     rows.push(row("Classwise ECE", &|c| c.classwise_ece));
     rows.push(row("Maximum calibration error (MCE)", &|c| c.mce));
-    let columns = ["As trained", "As stored", "Calibrated here"].map(Column::number);
+    let columns = ["As trained", "As stored", "Calibrated here"].map(TableColumn::number);
     Table {
-        columns: [Column::text("Measure")].into_iter().chain(columns).collect(),
+        columns: [TableColumn::text("Measure")].into_iter().chain(columns).collect(),
         rows,
         caption: "Lower is better in every row but the first. ECE is the expected calibration error: the mean gap between \
                   confidence and accuracy."

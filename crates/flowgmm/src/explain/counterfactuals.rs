@@ -1,6 +1,6 @@
 //! Counterfactuals: the smallest latent change that changes a row's class, decoded.
 
-use flowgmm_report::{Cell, Column, Columns, Section, Table};
+use flowgmm_report::{TableCell, TableColumn, GridWidth, Section, Table};
 use ndarray::{ArrayView1, Axis};
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ use crate::{
 
 /// Rows shown.
 const SHOWN: usize = 8;
-/// Columns named for each.
+/// GridWidth named for each.
 const NAMED: usize = 4;
 /// How far to go, in distances to the boundary: a little further, so that the class has changed.
 const BEYOND: f64 = 1.1;
@@ -125,7 +125,7 @@ pub(super) fn section(found: &Counterfactuals, display: &Display) -> Section {
         text += " Embeddings cannot be turned back into texts, so only classes and distances are shown.";
     }
     let grids = display.sheet(
-        Columns::One,
+        GridWidth::One,
         "The smallest change",
         "From left to right, the rows of the table. The last line shows which pixels change: the darker, the more.",
         &found.sheet,
@@ -136,15 +136,15 @@ pub(super) fn section(found: &Counterfactuals, display: &Display) -> Section {
 fn table(found: &Counterfactuals, display: &Display) -> Table {
     let row = |row: &CounterfactualRow| {
         let mut cells = vec![display.name(&row.row)];
-        cells.extend([&row.from, &row.to].map(|class| Cell::from(class_name(class))));
-        cells.push(Cell::number(row.distance, 2));
+        cells.extend([&row.from, &row.to].map(|class| TableCell::from(class_name(class))));
+        cells.push(TableCell::number(row.distance, 2));
         if display.has_columns() {
-            cells.push(Cell::from(row.changes.join("; ")));
+            cells.push(TableCell::from(row.changes.join("; ")));
         }
         cells
     };
-    let mut columns = vec![display.name_head(), Column::text("Class"), Column::text("Becomes")];
-    columns.push(Column::number("Distance"));
-    columns.extend(display.has_columns().then(|| Column::text("What changes most")));
+    let mut columns = vec![display.name_head(), TableColumn::text("Class"), TableColumn::text("Becomes")];
+    columns.push(TableColumn::number("Distance"));
+    columns.extend(display.has_columns().then(|| TableColumn::text("What changes most")));
     Table { columns, rows: found.rows.iter().map(row).collect(), ..Table::default() }
 }

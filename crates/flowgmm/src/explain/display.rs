@@ -2,14 +2,14 @@
 //! beginning.
 
 use flowgmm_data::{Frame, ImageLayout};
-use flowgmm_report::{Cell, Column, Columns, Grid, ImageSheet, Plot};
+use flowgmm_report::{TableCell, TableColumn, GridWidth, Grid, ImageSheet, Plot};
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
 use semisup::metrics::separation;
 
 use super::subject::Seen;
 use crate::{Model, Rows, pages::short, source::Sampled};
 
-/// Columns of a table that are shown.
+/// GridWidth of a table that are shown.
 const COLUMNS: usize = 5;
 /// Characters of a text that are shown.
 const TEXT: usize = 90;
@@ -75,8 +75,8 @@ impl Display {
     }
 
     /// The head of a column with the names of rows.
-    pub(super) fn name_head(&self) -> Column {
-        Column::text(match &self.rows {
+    pub(super) fn name_head(&self) -> TableColumn {
+        TableColumn::text(match &self.rows {
             Rows::Images { .. } => "Image",
             Rows::Table { .. } => "Line",
             Rows::Matrix { .. } => "Row",
@@ -84,8 +84,8 @@ impl Display {
     }
 
     /// A cell with the name of a row.
-    pub(super) fn name(&self, name: &str) -> Cell {
-        Cell::from(short(name, NAME))
+    pub(super) fn name(&self, name: &str) -> TableCell {
+        TableCell::from(short(name, NAME))
     }
 
     pub(super) fn is_images(&self) -> bool {
@@ -122,11 +122,11 @@ impl Display {
     }
 
     /// Heads of the columns that are shown.
-    pub(super) fn heads(&self) -> Vec<Column> {
+    pub(super) fn heads(&self) -> Vec<TableColumn> {
         if self.is_text() {
-            return vec![Column::prose("Text")];
+            return vec![TableColumn::prose("Text")];
         }
-        self.shown().iter().map(|name| Column::number(short(name, 18))).collect()
+        self.shown().iter().map(|name| TableColumn::number(short(name, 18))).collect()
     }
 
     fn shown(&self) -> &[String] {
@@ -134,17 +134,17 @@ impl Display {
     }
 
     /// Cells of a row that was read.
-    pub(super) fn cells(&self, rows: &ShownRows, row: usize) -> Vec<Cell> {
+    pub(super) fn cells(&self, rows: &ShownRows, row: usize) -> Vec<TableCell> {
         if self.is_text() {
-            return vec![rows.texts.get(row).map_or(Cell::Missing, |text| Cell::from(text.as_str()))];
+            return vec![rows.texts.get(row).map_or(TableCell::Missing, |text| TableCell::from(text.as_str()))];
         }
         self.cells_of(rows.x.row(row))
     }
 
     /// Cells of a row of numbers, decoded to the user's columns.
-    pub(super) fn cells_of(&self, x: ArrayView1<f64>) -> Vec<Cell> {
+    pub(super) fn cells_of(&self, x: ArrayView1<f64>) -> Vec<TableCell> {
         let Some(frame) = self.decoded(x) else { return Vec::new() };
-        self.shown().iter().map(|name| text(&frame, name, 20).map_or(Cell::Missing, Cell::from)).collect()
+        self.shown().iter().map(|name| text(&frame, name, 20).map_or(TableCell::Missing, TableCell::from)).collect()
     }
 
     /// A row of numbers in the user's columns; `None` for images and texts.
@@ -158,7 +158,7 @@ impl Display {
     /// A sheet of images, line by line; no grid if there are none or rows are not images.
     pub(super) fn sheet(
         &self,
-        columns: Columns,
+        columns: GridWidth,
         title: &str,
         caption: &str,
         lines: &[(String, Array2<f64>)],
@@ -185,7 +185,7 @@ fn origins(rows: &Rows) -> Vec<&str> {
     }
 }
 
-/// Columns by the largest value of their numbers, largest first.
+/// GridWidth by the largest value of their numbers, largest first.
 pub(super) fn ranked<'a>(values: impl Iterator<Item = (&'a str, f64)>) -> Vec<(&'a str, f64)> {
     let mut columns: Vec<(&str, f64)> = Vec::new();
     for (column, value) in values {

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use flowgmm_report::{Bar, Bars, Columns, Grid, Plot, Section};
+use flowgmm_report::{Bar, Bars, GridWidth, Grid, Plot, Section};
 use ndarray::{Array2, Axis};
 use rand::seq::SliceRandom;
 use semisup::metrics::arg_max;
@@ -32,7 +32,7 @@ const ALPHA: f64 = 3.0;
 const ROWS: usize = 1000;
 /// Most columns that are permuted.
 const MOST: usize = 80;
-/// Columns shown.
+/// GridWidth shown.
 const SHOWN: usize = 15;
 
 /// What the model looks at.
@@ -41,7 +41,7 @@ const SHOWN: usize = 15;
 pub enum Features {
     /// Channels of a flow of images.
     Channels(ChannelEffects),
-    /// Columns of a table.
+    /// GridWidth of a table.
     Columns(ColumnEffects),
 }
 
@@ -71,7 +71,7 @@ pub struct ColumnEffects {
     /// Rows that they were permuted among.
     #[serde(skip)]
     pub rows: usize,
-    /// Columns there are.
+    /// GridWidth there are.
     #[serde(skip)]
     pub columns_in_all: usize,
 }
@@ -181,14 +181,14 @@ pub(super) fn section(found: Option<&Features>, display: &Display) -> Section {
 
 fn of_channels(found: &ChannelEffects, display: &Display) -> Section {
     let mut grids = display.sheet(
-        Columns::One,
+        GridWidth::One,
         "Channels",
         "In each image, one channel of one layer is raised everywhere by three standard deviations: the ten channels that \
          vary most, layer by layer.",
         &found.raised,
     );
     grids.extend(display.sheet(
-        Columns::One,
+        GridWidth::One,
         "One channel of each layer",
         "The channel that varies most, from four standard deviations below its value to four above; the image in the middle \
          is unchanged.",
@@ -232,6 +232,6 @@ fn of_columns(found: &ColumnEffects) -> Section {
             found.columns_in_all
         );
     }
-    let grids = vec![Grid::of(Columns::Two, vec![bars.figure()])];
+    let grids = vec![Grid::of(GridWidth::Two, vec![bars.figure()])];
     Section { heading: COLUMNS_HEADING.into(), text, grids, ..Section::default() }
 }

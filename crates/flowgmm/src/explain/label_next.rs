@@ -1,6 +1,6 @@
 //! Active learning: which rows to label next.
 
-use flowgmm_report::{Cell, Column, Columns, Section, Table};
+use flowgmm_report::{TableCell, TableColumn, GridWidth, Section, Table};
 use ndarray::Axis;
 use semisup::metrics::arg_max;
 use serde::Serialize;
@@ -113,21 +113,21 @@ pub(super) fn section(found: Option<&LabelNext>, display: &Display) -> Section {
     let x = &found.rows.x;
     let lines: SheetRows =
         (x.axis_chunks_iter(Axis(0), ACROSS)).map(|x| (String::new(), x.to_owned())).collect();
-    let grids = display.sheet(Columns::One, "Images to label", "Best first, line by line.", &lines);
+    let grids = display.sheet(GridWidth::One, "Images to label", "Best first, line by line.", &lines);
     Section { heading, text, tables: vec![table(found, display)], grids }
 }
 
 fn table(found: &LabelNext, display: &Display) -> Table {
     let row = |(at, suggestion): (usize, &LabelSuggestion)| {
         let guess = format!("{}\u{a0}({})", class_name(&suggestion.guess), percent(suggestion.p));
-        let mut cells = vec![display.name(&suggestion.row), Cell::from(guess)];
+        let mut cells = vec![display.name(&suggestion.row), TableCell::from(guess)];
         let numbers = [suggestion.entropy, suggestion.density, suggestion.distance];
-        cells.extend(numbers.map(|number| Cell::number(number, 2)));
+        cells.extend(numbers.map(|number| TableCell::number(number, 2)));
         cells.extend(display.cells(&found.rows, at));
         cells
     };
-    let mut columns = vec![display.name_head(), Column::text("Prediction")];
-    columns.extend(["Entropy", "Density", "Distance"].map(Column::number));
+    let mut columns = vec![display.name_head(), TableColumn::text("Prediction")];
+    columns.extend(["Entropy", "Density", "Distance"].map(TableColumn::number));
     columns.extend(display.heads());
     Table { columns, rows: found.suggestions.iter().enumerate().map(row).collect(), ..Table::default() }
 }

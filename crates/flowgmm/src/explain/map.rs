@@ -1,7 +1,7 @@
 //! A map of the latent space: rows and Gaussians in the plane that separates the class means most.
 
 use flowgmm_core::analysis;
-use flowgmm_report::{Columns, Ellipse, Grid, Layer, Legend, Mark, Panel, Plot, Section};
+use flowgmm_report::{GridWidth, Ellipse, Grid, Layer, Legend, Mark, Panel, Plot, Section};
 use ndarray::Axis;
 
 use super::{display::Display, evenly_spaced, subject::Subject};
@@ -74,7 +74,7 @@ pub(super) fn section(found: &LatentMap, display: &Display) -> Section {
         title: "z = f(x)".into(),
         caption: "In the plane of the latent space that shows most of the distances between class means."
             .into(),
-        frame,
+        viewport: frame,
         layers: vec![Layer::ByClass(right), Layer::Labelled(wrong), Layer::Ellipses(found.ellipses.clone())],
     };
     let hidden = match found.dim.saturating_sub(2) {
@@ -89,7 +89,7 @@ pub(super) fn section(found: &LatentMap, display: &Display) -> Section {
             found.points.len(),
             display.noun()
         ),
-        grids: vec![Grid::of(Columns::Two, vec![panel.figure()]).with_legend(Legend { items: legend })],
+        grids: vec![Grid::of(GridWidth::Two, vec![panel.figure()]).with_legend(Legend { items: legend })],
         ..Section::default()
     }
 }

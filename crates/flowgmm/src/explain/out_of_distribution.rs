@@ -1,6 +1,6 @@
 //! Out-of-distribution detection (paper, appendix F): are rows of another distribution noticed?
 
-use flowgmm_report::{Cell, Column, Columns, Figure, Grid, Histogram, Plot, Section, Table};
+use flowgmm_report::{TableCell, TableColumn, GridWidth, Figure, Grid, Histogram, Plot, Section, Table};
 use ndarray::Axis;
 use semisup::metrics::Detection;
 use serde::Serialize;
@@ -101,7 +101,7 @@ pub(super) fn section(found: Option<&OutOfDistribution>, display: &Display) -> S
             found.described
         ),
         tables: vec![table(found, display)],
-        grids: vec![Grid::of(Columns::Two, found.scores.iter().map(histogram).collect())],
+        grids: vec![Grid::of(GridWidth::Two, found.scores.iter().map(histogram).collect())],
     }
 }
 
@@ -109,19 +109,19 @@ fn table(found: &OutOfDistribution, display: &Display) -> Table {
     let row = |score: &ScoreDetection| {
         let Detection { auroc, aupr, fpr95 } = score.found;
         vec![
-            Cell::from(capital(score.score)),
-            Cell::number(auroc, 4),
-            Cell::number(aupr, 4),
-            Cell::shown(fpr95, percent(fpr95)),
+            TableCell::from(capital(score.score)),
+            TableCell::number(auroc, 4),
+            TableCell::number(aupr, 4),
+            TableCell::shown(fpr95, percent(fpr95)),
         ]
     };
     let (one, noun) = (display.one(), display.noun());
     Table {
         columns: vec![
-            Column::text("Score"),
-            Column::number("AUROC").highest(),
-            Column::number("AUPR").highest(),
-            Column::number("FPR at 95\u{a0}% TPR").lowest(),
+            TableColumn::text("Score"),
+            TableColumn::number("AUROC").highest(),
+            TableColumn::number("AUPR").highest(),
+            TableColumn::number("FPR at 95\u{a0}% TPR").lowest(),
         ],
         rows: found.scores.iter().map(row).collect(),
         caption: format!(

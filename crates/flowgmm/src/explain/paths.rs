@@ -1,7 +1,7 @@
 //! Latent interpolation between rows, within and between classes (paper, section 6.2): log p dips where a path changes
 //! class.
 
-use flowgmm_report::{Cell, Column, Columns, Figure, Grid, LineChart, Plot, Section, Series, Table};
+use flowgmm_report::{TableCell, TableColumn, GridWidth, Figure, Grid, LineChart, Plot, Section, Series, Table};
 use ndarray::{Array2, Axis};
 use serde::Serialize;
 
@@ -113,12 +113,12 @@ pub(super) fn section(found: Option<&LatentPaths>, display: &Display) -> Section
             "In the units of the data: log p(z) plus the log-determinant of the flow.",
         ),
     ];
-    let mut grids = vec![Grid::of(Columns::Two, charts)];
+    let mut grids = vec![Grid::of(GridWidth::Two, charts)];
     let shown: Vec<usize> = (0..POINTS).step_by(EVERY).collect();
     let lines: SheetRows =
         paths.iter().map(|path| (path.path.clone(), path.x.select(Axis(0), &shown))).collect();
     grids.extend(display.sheet(
-        Columns::One,
+        GridWidth::One,
         "Images along the paths",
         "From one image to the other, in even steps.",
         &lines,
@@ -157,14 +157,14 @@ fn chart(paths: &[LatentPath], title: &str, of: fn(&LatentPath) -> &Vec<f64>, ca
 fn table(path: &LatentPath, display: &Display) -> Table {
     let row = |at: usize| {
         let mut cells = vec![
-            Cell::number(path.steps[at], 2),
-            Cell::from(class_name(&path.classes[at])),
-            Cell::number(path.log_p[at], 2),
+            TableCell::number(path.steps[at], 2),
+            TableCell::from(class_name(&path.classes[at])),
+            TableCell::number(path.log_p[at], 2),
         ];
         cells.extend(display.cells_of(path.x.row(at)));
         cells
     };
-    let mut columns = vec![Column::number("Way"), Column::text("Class"), Column::number("log p(x)")];
+    let mut columns = vec![TableColumn::number("Way"), TableColumn::text("Class"), TableColumn::number("log p(x)")];
     columns.extend(display.heads());
     Table {
         caption: format!("The path from {}, decoded.", path.path),

@@ -1,6 +1,6 @@
 //! Conformal prediction sets, and selective prediction: the risk if only the most confident rows are answered.
 
-use flowgmm_report::{Cell, Column, Columns, Grid, LineChart, Plot, Section, Series, Table};
+use flowgmm_report::{TableCell, TableColumn, GridWidth, Grid, LineChart, Plot, Section, Series, Table};
 use semisup::metrics::Coverage;
 use serde::Serialize;
 
@@ -78,7 +78,7 @@ pub(super) fn section(found: Option<&PredictionSets>, display: &Display) -> Sect
         ..LineChart::default()
     };
     let text = text(found, noun);
-    let grids = vec![Grid::of(Columns::Two, vec![chart.figure()])];
+    let grids = vec![Grid::of(GridWidth::Two, vec![chart.figure()])];
     Section { heading, text, tables: vec![table(found)], grids }
 }
 
@@ -105,14 +105,14 @@ fn text(found: &PredictionSets, noun: &str) -> String {
 }
 
 fn table(found: &PredictionSets) -> Table {
-    let row = |(name, value): (String, String)| vec![Cell::from(name), Cell::from(value)];
+    let row = |(name, value): (String, String)| vec![TableCell::from(name), TableCell::from(value)];
     let mut rows = vec![("Error rate if every row is answered".to_string(), percent(found.error_rate))];
     rows.extend(found.coverage_at_risk.iter().map(|(risk, share)| {
         (format!("Share that can be answered with at most {} errors", percent(*risk)), percent(*share))
     }));
     rows.push(("Area under the risk-coverage curve (AURC)".into(), format!("{:.4}", found.aurc)));
     Table {
-        columns: vec![Column::text("Selective prediction"), Column::number("")],
+        columns: vec![TableColumn::text("Selective prediction"), TableColumn::number("")],
         rows: rows.into_iter().map(row).collect(),
         ..Table::default()
     }

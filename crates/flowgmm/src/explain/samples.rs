@@ -1,6 +1,6 @@
 //! What the classes look like to the model (paper, appendix H): their means, decoded, and samples.
 
-use flowgmm_report::{Cell, Column, Columns, Section, Table};
+use flowgmm_report::{TableCell, TableColumn, GridWidth, Section, Table};
 use ndarray::{Array2, Axis, concatenate};
 
 use super::{
@@ -71,7 +71,7 @@ pub(super) fn section(found: Option<&ClassSamples>, display: &Display) -> Sectio
     };
     let lines: SheetRows = classes.iter().map(line).collect();
     let caption = "The first image of each line is the mean.";
-    let grids = display.sheet(Columns::Two, "Means and samples", caption, &lines);
+    let grids = display.sheet(GridWidth::Two, "Means and samples", caption, &lines);
     let tables = if display.has_columns() { vec![table(classes, display)] } else { Vec::new() };
     Section { heading, text, tables, grids }
 }
@@ -81,13 +81,13 @@ fn table(classes: &[SampledClass], display: &Display) -> Table {
     for class in classes {
         for (kind, x) in [("mean", &class.means), ("sample", &class.samples)] {
             for x in x.rows() {
-                let mut cells = vec![Cell::from(class_name(&class.class)), Cell::from(kind)];
+                let mut cells = vec![TableCell::from(class_name(&class.class)), TableCell::from(kind)];
                 cells.extend(display.cells_of(x));
                 rows.push(cells);
             }
         }
     }
-    let mut columns = vec![Column::text("Class"), Column::text("Kind")];
+    let mut columns = vec![TableColumn::text("Class"), TableColumn::text("Kind")];
     columns.extend(display.heads());
     Table { caption: "The columns that separate the classes most.".into(), columns, rows }
 }

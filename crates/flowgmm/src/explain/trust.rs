@@ -1,7 +1,7 @@
 //! Trust cards: for each row, what speaks for and against its prediction, and whether to abstain.
 
 use flowgmm_learners::knn;
-use flowgmm_report::{Cell, Column, Columns, Section, Table};
+use flowgmm_report::{TableCell, TableColumn, GridWidth, Section, Table};
 use ndarray::Axis;
 use serde::Serialize;
 
@@ -230,35 +230,35 @@ pub(super) fn section(found: &TrustCards, display: &Display) -> Section {
         }
         false => "From left to right, the cards from top to bottom.",
     };
-    let grids = display.sheet(Columns::One, "The images on the cards", caption, &found.sheet);
+    let grids = display.sheet(GridWidth::One, "The images on the cards", caption, &found.sheet);
     Section { heading: HEADING.into(), text, tables: vec![table(found, display)], grids }
 }
 
 fn table(found: &TrustCards, display: &Display) -> Table {
     let row = |(at, shown): (usize, &ShownCard)| {
         let card = &found.cards[shown.card];
-        let mut cells = vec![display.name(&card.row), Cell::from(guesses(card, display))];
+        let mut cells = vec![display.name(&card.row), TableCell::from(guesses(card, display))];
         if found.has_labels() {
-            cells.push(card.label.as_deref().map_or(Cell::Missing, |label| Cell::from(class_name(label))));
+            cells.push(card.label.as_deref().map_or(TableCell::Missing, |label| TableCell::from(class_name(label))));
         }
         if let Some(set) = &card.set {
             let names: Vec<String> = set.iter().map(|class| class_name(class)).collect();
             cells.push(if set.is_empty() { "no class".into() } else { short(&names.join(", "), 48).into() });
         }
-        cells.extend([Cell::number(card.typicality, 2), Cell::number(card.boundary, 2)]);
+        cells.extend([TableCell::number(card.typicality, 2), TableCell::number(card.boundary, 2)]);
         if found.has_nearest() {
-            cells.push(Cell::from(neighbours(&shown.nearest)));
+            cells.push(TableCell::from(neighbours(&shown.nearest)));
         }
         cells.push(card.why.map_or("answer".into(), |why| format!("abstain ({})", why.as_str()).into()));
         cells.extend(display.cells(&found.rows, at));
         cells
     };
-    let mut columns = vec![display.name_head(), Column::text("Predictions")];
-    columns.extend(found.has_labels().then(|| Column::text("Label")));
-    columns.extend(found.has_sets().then(|| Column::text("Set")));
-    columns.extend([Column::number("Typicality"), Column::number("Boundary")]);
-    columns.extend(found.has_nearest().then(|| Column::text("Nearest labelled")));
-    columns.push(Column::text("Advice"));
+    let mut columns = vec![display.name_head(), TableColumn::text("Predictions")];
+    columns.extend(found.has_labels().then(|| TableColumn::text("Label")));
+    columns.extend(found.has_sets().then(|| TableColumn::text("Set")));
+    columns.extend([TableColumn::number("Typicality"), TableColumn::number("Boundary")]);
+    columns.extend(found.has_nearest().then(|| TableColumn::text("Nearest labelled")));
+    columns.push(TableColumn::text("Advice"));
     columns.extend(display.heads());
     Table { columns, rows: found.shown.iter().enumerate().map(row).collect(), ..Table::default() }
 }

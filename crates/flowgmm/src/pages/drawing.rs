@@ -1,14 +1,14 @@
 //! Drawings of the latent plane, and loss curves.
 
 use flowgmm_core::train::EpochRecord;
-use flowgmm_report::{AxisScale, Ellipse, Frame, LineChart, Series};
+use flowgmm_report::{AxisScale, Ellipse, Viewport, LineChart, Series};
 use ndarray::{Array2, ArrayView2};
 
 use crate::Model;
 
 /// A frame that holds the points, but for strays, and the outer rings.
-pub(crate) fn around(points: &[[f64; 2]], ellipses: &[Ellipse]) -> Frame {
-    let Frame { x, y } = Frame::around(points);
+pub(crate) fn around(points: &[[f64; 2]], ellipses: &[Ellipse]) -> Viewport {
+    let Viewport { x, y } = Viewport::around(points);
     let mut corners = vec![[x[0], y[0]], [x[1], y[1]]];
     for Ellipse { centre, radii, .. } in ellipses {
         corners.extend([-2.0, 2.0].map(|s| [centre[0] + s * radii[0], centre[1] + s * radii[1]]));
@@ -19,7 +19,7 @@ pub(crate) fn around(points: &[[f64; 2]], ellipses: &[Ellipse]) -> Frame {
     });
     let half = 0.51 * (x[1] - x[0]).max(y[1] - y[0]);
     let [x, y] = [x, y].map(|[lo, hi]| [0.5 * (lo + hi) - half, 0.5 * (lo + hi) + half]);
-    Frame { x, y }
+    Viewport { x, y }
 }
 
 /// The Gaussians' shadows on the plane: along a unit direction u the variance is sum_d u_d^2 sigma_d^2.

@@ -1,7 +1,7 @@
 //! The settings and where they came from, and how training went.
 
 use flowgmm_core::{Certificate, bijection::BijectionSpec, train::EpochRecord};
-use flowgmm_report::{AxisScale, Cell, Column, Columns, Grid, LineChart, Plot, Section, Series, Table};
+use flowgmm_report::{AxisScale, TableCell, TableColumn, GridWidth, Grid, LineChart, Plot, Section, Series, Table};
 use serde::Serialize;
 
 use super::Overview;
@@ -83,7 +83,7 @@ impl Choices {
             heading: "What was chosen, and how training went".into(),
             text: self.text(overview),
             tables: [self.decided(), Some(self.model()), self.given()].into_iter().flatten().collect(),
-            grids: vec![Grid::of(Columns::Two, figures)],
+            grids: vec![Grid::of(GridWidth::Two, figures)],
         }
     }
 
@@ -130,10 +130,10 @@ impl Choices {
     /// Nothing if a preset left nothing to decide.
     fn decided(&self) -> Option<Table> {
         let row =
-            |d: &Decision| vec![Cell::from(d.what.as_str()), d.choice.as_str().into(), d.why.as_str().into()];
+            |d: &Decision| vec![TableCell::from(d.what.as_str()), d.choice.as_str().into(), d.why.as_str().into()];
         (!self.decisions.is_empty()).then(|| Table {
             caption: "Decisions.".into(),
-            columns: vec![Column::text("What"), Column::text("Choice"), Column::text("Why")],
+            columns: vec![TableColumn::text("What"), TableColumn::text("Choice"), TableColumn::text("Why")],
             rows: self.decisions.iter().map(row).collect(),
         })
     }
@@ -150,7 +150,7 @@ impl Choices {
         rows.extend(self.certificate.as_ref().map(|found| ("Round trip x → z → x", certificate(found))));
         Table {
             caption: "The model.".into(),
-            columns: vec![Column::text("What"), Column::text("Value")],
+            columns: vec![TableColumn::text("What"), TableColumn::text("Value")],
             rows: rows.into_iter().map(|(name, value)| vec![name.into(), value.into()]).collect(),
         }
     }
@@ -175,7 +175,7 @@ impl Choices {
             |s: &OverriddenSetting| vec![s.path.as_str().into(), s.value.as_str().into(), s.origin.into()];
         (!self.overridden.is_empty()).then(|| Table {
             caption: "Settings that you gave.".into(),
-            columns: vec![Column::text("Setting"), Column::text("Value"), Column::text("From")],
+            columns: vec![TableColumn::text("Setting"), TableColumn::text("Value"), TableColumn::text("From")],
             rows: self.overridden.iter().map(row).collect(),
         })
     }

@@ -1,7 +1,7 @@
 //! What the data look like: labels per class, columns, and the columns that separate the classes.
 
 use flowgmm_data::{Schema, schema::ColumnSummary};
-use flowgmm_report::{Bar, Bars, Cell, Column, Columns, Grid, Plot, Section, Table};
+use flowgmm_report::{Bar, Bars, TableCell, TableColumn, GridWidth, Grid, Plot, Section, Table};
 use ndarray::{Array2, Axis};
 use semisup::metrics::{self, arg_max};
 use serde::Serialize;
@@ -17,7 +17,7 @@ use crate::{
     rows::Rows,
 };
 
-/// Columns listed.
+/// GridWidth listed.
 const LISTED: usize = 30;
 /// Rows by which columns are judged and drawn.
 const ROWS: usize = 4000;
@@ -99,9 +99,9 @@ impl DataOverview {
     /// The section of the page.
     pub(super) fn section(&self, overview: &Overview) -> Section {
         let bars = [Some(self.labels(overview)), self.predicted(overview)];
-        let bars = Grid::of(Columns::Two, bars.iter().flatten().map(Plot::figure).collect());
-        let mut drawn = Grid::of(Columns::Three, self.histograms.iter().map(ColumnValues::figure).collect());
-        drawn.label = "Columns that separate the classes most, without the outermost percent of rows".into();
+        let bars = Grid::of(GridWidth::Two, bars.iter().flatten().map(Plot::figure).collect());
+        let mut drawn = Grid::of(GridWidth::Three, self.histograms.iter().map(ColumnValues::figure).collect());
+        drawn.label = "GridWidth that separate the classes most, without the outermost percent of rows".into();
         Section {
             heading: "The data".into(),
             text: self.text(overview),
@@ -173,30 +173,30 @@ impl DataOverview {
         let row = |at: usize| {
             let c = &all[at];
             let shown = if c.missing > 0.0 { percent(c.missing) } else { "0".into() };
-            let (name, missing) = (Cell::from(short(&c.name, 40)), Cell::shown(c.missing, shown));
-            vec![name, Cell::from(c.kind), missing, c.values.as_str().into(), c.becomes.as_str().into()]
+            let (name, missing) = (TableCell::from(short(&c.name, 40)), TableCell::shown(c.missing, shown));
+            vec![name, TableCell::from(c.kind), missing, c.values.as_str().into(), c.becomes.as_str().into()]
         };
         let columns = vec![
-            Column::text("Column"),
-            Column::text("Kind"),
-            Column::number("Missing"),
-            Column::text("Values"),
-            Column::text("Becomes"),
+            TableColumn::text("TableColumn"),
+            TableColumn::text("Kind"),
+            TableColumn::number("Missing"),
+            TableColumn::text("Values"),
+            TableColumn::text("Becomes"),
         ];
         let caption = match all.len() {
             n if n > LISTED => format!(
                 "{LISTED} of {n} columns: those with a warning, then those that separate the classes most."
             ),
-            _ => "Columns besides the label.".into(),
+            _ => "GridWidth besides the label.".into(),
         };
         (!all.is_empty()).then(|| Table { caption, columns, rows: listed.into_iter().map(row).collect() })
     }
 
     /// What the user should look at, if anything.
     fn warnings(&self) -> Option<Table> {
-        let row = |c: &ColumnFacts| Some(vec![Cell::from(short(&c.name, 40)), c.warning.clone()?.into()]);
+        let row = |c: &ColumnFacts| Some(vec![TableCell::from(short(&c.name, 40)), c.warning.clone()?.into()]);
         let rows: Vec<_> = self.columns.iter().filter_map(row).collect();
-        let columns = vec![Column::text("Column"), Column::text("Please check")];
+        let columns = vec![TableColumn::text("TableColumn"), TableColumn::text("Please check")];
         (!rows.is_empty()).then(|| Table { caption: "Warnings.".into(), columns, rows })
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use flowgmm_data::{Cells, Frame, Image};
-use flowgmm_report::{Cell, Column, Columns, Grid, ImageSheet, Plot, Section, Table};
+use flowgmm_report::{TableCell, TableColumn, GridWidth, Grid, ImageSheet, Plot, Section, Table};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 use serde::Serialize;
 
@@ -20,7 +20,7 @@ use crate::{
 
 /// Rows in a table.
 const SHOWN: usize = 10;
-/// Columns of the user's shown with a row.
+/// GridWidth of the user's shown with a row.
 const COLUMNS: usize = 4;
 
 /// The rows that are hardest for the model.
@@ -130,7 +130,7 @@ impl HardestRows {
             heading: format!("Hardest {rows}"),
             text: self.text(overview),
             tables,
-            grids: if figures.is_empty() { Vec::new() } else { vec![Grid::of(Columns::One, figures)] },
+            grids: if figures.is_empty() { Vec::new() } else { vec![Grid::of(GridWidth::One, figures)] },
         }
     }
 
@@ -157,25 +157,25 @@ impl HardestRows {
     }
 
     fn table(&self, rows: &[HardRow], overview: &Overview, caption: String, heads: [&str; 3]) -> Table {
-        let class = |k: usize| Cell::from(short(&overview.classes[k], 24));
+        let class = |k: usize| TableCell::from(short(&overview.classes[k], 24));
         let cells = |row: &HardRow| {
-            let mut cells = vec![Cell::from(short(&row.name, 40))];
+            let mut cells = vec![TableCell::from(short(&row.name, 40))];
             cells.extend(row.classes.map(class));
             let probability = match row.probability {
                 p if p < 5e-4 => "< 0.1\u{a0}%".to_string(),
                 p => percent(p),
             };
-            cells.push(Cell::shown(row.probability, probability));
-            cells.push(Cell::number(row.typicality, 2));
+            cells.push(TableCell::shown(row.probability, probability));
+            cells.push(TableCell::number(row.typicality, 2));
             let value =
-                |text: &Option<String>| text.as_ref().map_or(Cell::Missing, |text| short(text, 20).into());
+                |text: &Option<String>| text.as_ref().map_or(TableCell::Missing, |text| short(text, 20).into());
             cells.extend(row.values.iter().map(value));
             cells
         };
-        let mut head = vec![Column::number(self.named_by)];
-        head.extend([Column::text(heads[0]), Column::text(heads[1])]);
-        head.extend([Column::number(heads[2]), Column::number("Typicality")]);
-        head.extend(self.columns.iter().map(|name| Column::number(short(name, 18))));
+        let mut head = vec![TableColumn::number(self.named_by)];
+        head.extend([TableColumn::text(heads[0]), TableColumn::text(heads[1])]);
+        head.extend([TableColumn::number(heads[2]), TableColumn::number("Typicality")]);
+        head.extend(self.columns.iter().map(|name| TableColumn::number(short(name, 18))));
         Table { caption, columns: head, rows: rows.iter().map(cells).collect() }
     }
 }

@@ -1,6 +1,6 @@
 //! "Does my unlabelled data help?": the answer in a sentence, and what it rests on.
 
-use flowgmm_report::{Cell, Column, Columns, Estimate, Grid, Intervals, Plot, Section, Table};
+use flowgmm_report::{TableCell, TableColumn, GridWidth, Estimate, Grid, Intervals, Plot, Section, Table};
 use semisup::{Interval, share_interval};
 use serde::Serialize;
 
@@ -160,7 +160,7 @@ impl Help {
         let mut grids = Vec::new();
         if let Some((_, best)) = found.first() {
             let figures = vec![differences(&found, overview).figure(), accuracies(best, overview).figure()];
-            grids.push(Grid::of(Columns::Two, figures));
+            grids.push(Grid::of(GridWidth::Two, figures));
         }
         Section {
             heading: "Does the unlabelled data help?".into(),
@@ -248,14 +248,14 @@ fn beside_logistic(found: &Comparison, rows: &str) -> String {
 fn table(found: &[(String, Comparison)], overview: &Overview) -> Table {
     let row = |(name, c): &(String, Comparison)| {
         vec![
-            Cell::from(name.as_str()),
-            Cell::from(c.n),
-            Cell::number(100.0 * c.semi_supervised, 1),
-            Cell::number(100.0 * c.labelled_only, 1),
-            Cell::number(100.0 * c.logistic_regression, 1),
-            Cell::shown(c.difference, signed(c.difference)),
-            Cell::from(format!("{} to {}", signed(c.interval.low), signed(c.interval.high))),
-            Cell::from(format!("{} : {}", count(c.discordant[0]), count(c.discordant[1]))),
+            TableCell::from(name.as_str()),
+            TableCell::from(c.n),
+            TableCell::number(100.0 * c.semi_supervised, 1),
+            TableCell::number(100.0 * c.labelled_only, 1),
+            TableCell::number(100.0 * c.logistic_regression, 1),
+            TableCell::shown(c.difference, signed(c.difference)),
+            TableCell::from(format!("{} to {}", signed(c.interval.low), signed(c.interval.high))),
+            TableCell::from(format!("{} : {}", count(c.discordant[0]), count(c.discordant[1]))),
         ]
     };
     let rows = overview.nouns();
@@ -264,14 +264,14 @@ fn table(found: &[(String, Comparison)], overview: &Overview) -> Table {
             "Accuracy in percent. The last column counts the {rows} that only one of the two fits classified correctly."
         ),
         columns: vec![
-            Column::text("Judged by"),
-            Column::number(overview.capital()),
-            Column::number(format!("All {rows}")),
-            Column::number("Labelled only"),
-            Column::number("Logistic regression"),
-            Column::number("Difference"),
-            Column::number("95\u{a0}% interval"),
-            Column::number("All : labelled"),
+            TableColumn::text("Judged by"),
+            TableColumn::number(overview.capital()),
+            TableColumn::number(format!("All {rows}")),
+            TableColumn::number("Labelled only"),
+            TableColumn::number("Logistic regression"),
+            TableColumn::number("Difference"),
+            TableColumn::number("95\u{a0}% interval"),
+            TableColumn::number("All : labelled"),
         ],
         rows: found.iter().map(row).collect(),
     }

@@ -1,7 +1,7 @@
 //! Maps of the rows: as they came, and where the flow maps them.
 
 use flowgmm_core::analysis;
-use flowgmm_report::{Columns, Ellipse, Frame, Grid, Layer, Legend, Mark, Panel, Plot, Section};
+use flowgmm_report::{GridWidth, Ellipse, Viewport, Grid, Layer, Legend, Mark, Panel, Plot, Section};
 use ndarray::Axis;
 use semisup::Preprocess;
 use serde::Serialize;
@@ -92,7 +92,7 @@ impl LatentMap {
         Section {
             heading: "Map of the latent space".into(),
             text: self.text(overview),
-            grids: vec![Grid::of(Columns::Two, figures.collect()).with_legend(Legend { items: legend })],
+            grids: vec![Grid::of(GridWidth::Two, figures.collect()).with_legend(Legend { items: legend })],
             ..Section::default()
         }
     }
@@ -127,7 +127,7 @@ impl LatentMap {
         Panel {
             title: format!("{} before the flow", overview.capital()),
             caption: "After preprocessing, in the plane of their two leading principal directions.".into(),
-            frame: Frame::around(points),
+            viewport: Viewport::around(points),
             layers: self.layers(points),
         }
     }
@@ -141,7 +141,7 @@ impl LatentMap {
         Panel {
             title: "In the latent space".into(),
             caption: "In the plane that shows most of the distances between class means.".into(),
-            frame,
+            viewport: frame,
             layers,
         }
     }

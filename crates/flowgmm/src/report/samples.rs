@@ -2,7 +2,7 @@
 
 use flowgmm_data::{ImageLayout, Image};
 use flowgmm_learners::{TwoSampleClassifier, TwoSample, two_sample};
-use flowgmm_report::{Columns, Estimate, Grid, ImageSheet, Intervals, Plot, Section};
+use flowgmm_report::{GridWidth, Estimate, Grid, ImageSheet, Intervals, Plot, Section};
 use ndarray::{Array2, Axis};
 use serde::Serialize;
 
@@ -57,7 +57,7 @@ impl SampleCheck {
     pub(super) fn section(&self, overview: &Overview) -> Section {
         let heading = format!("Do samples from the model look like real {}?", overview.nouns());
         if let Some(found) = self.two_sample {
-            let grids = vec![Grid::of(Columns::Two, vec![interval(found).figure()])];
+            let grids = vec![Grid::of(GridWidth::Two, vec![interval(found).figure()])];
             return Section { heading, text: text(found, overview), grids, ..Section::default() };
         }
         if self.images.is_empty() {
@@ -72,7 +72,7 @@ impl SampleCheck {
             self.sheet("Labelled images", |class| &class.labelled).figure(),
             self.sheet("Samples from the model", |class| &class.sampled).figure(),
         ];
-        Section { heading, text, grids: vec![Grid::of(Columns::Two, figures)], ..Section::default() }
+        Section { heading, text, grids: vec![Grid::of(GridWidth::Two, figures)], ..Section::default() }
     }
 
     fn sheet(&self, title: &str, pick: fn(&ClassImages) -> &Vec<Image>) -> ImageSheet {

@@ -151,7 +151,7 @@ impl TestRows {
             test.y.extend(chunk.y.iter().flatten());
         }
         if test.y.is_empty() {
-            return Err(flowgmm_data::Error::NoLabels { name: chunks.name().to_string() }.into());
+            return Err(semisup::Error::NoLabels { name: chunks.name().to_string() }.into());
         }
         Ok((test, chunks.into_warnings()))
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use flowgmm_report::{Column, Columns, Confusion, Grid, Plot, Reliability, ReliabilityBin, Section, Table};
+use flowgmm_report::{TableColumn, GridWidth, Confusion, Grid, Plot, Reliability, ReliabilityBin, Section, Table};
 use semisup::{
     Interval, Scores,
     metrics::{self, Bin},
@@ -101,7 +101,7 @@ impl Trust {
             format!("share of correct predictions; 95\u{a0}% interval {} to {}", percent(low), percent(high));
         let row = |name: &str, value: String, meaning: &str| vec![name.into(), value.into(), meaning.into()];
         Table {
-            columns: vec![Column::text("Measure"), Column::number("Value"), Column::text("What it is")],
+            columns: vec![TableColumn::text("Measure"), TableColumn::number("Value"), TableColumn::text("What it is")],
             rows: vec![
                 row("Accuracy", percent(scores.accuracy), &accuracy),
                 row(
@@ -176,7 +176,7 @@ pub(super) fn section(trust: Option<&Trust>, overview: &Overview) -> Section {
         return Section { heading, text, ..Section::default() };
     };
     let figures = vec![trust.confusion(overview).figure(), trust.diagram().figure()];
-    let columns = if overview.classes.len() > BESIDE { Columns::One } else { Columns::Two };
+    let columns = if overview.classes.len() > BESIDE { GridWidth::One } else { GridWidth::Two };
     Section {
         heading,
         text: trust.text(overview),

@@ -117,6 +117,23 @@ impl Source {
         Self::new(Origin::Frames(vec![frame]))
     }
 
+    /// Arrow record batches with the same columns.
+    ///
+    /// ```
+    /// use flowgmm::{Source, tables::arrow::{RecordBatch, array::Float64Array}};
+    /// use std::sync::Arc;
+    ///
+    /// let width = Arc::new(Float64Array::from(vec![1.0, 2.5]));
+    /// let batch = RecordBatch::try_from_iter([("width", width as _)]).unwrap();
+    /// let source = Source::record_batches(&[batch])?;
+    /// # Ok::<(), flowgmm::Error>(())
+    /// ```
+    pub fn record_batches(batches: &[flowgmm_tables::arrow::RecordBatch]) -> Result<Self> {
+        let frame = |batch| flowgmm_tables::frame_from_batch(batch, "the record batches");
+        let frames = batches.iter().map(frame).collect::<std::result::Result<_, _>>()?;
+        Ok(Self::new(Origin::Frames(frames)))
+    }
+
     /// Images in memory.
     pub fn images(images: ImageArray) -> Self {
         Self::new(Origin::Images(images))

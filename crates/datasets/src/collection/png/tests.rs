@@ -51,7 +51,7 @@ fn check(bytes: &[u8], channels: usize, pixels: &[u8]) {
 fn pictures_come_back_from_what_is_written() {
     for channels in [1, 3] {
         let pixels = (0..channels * 7 * 5).map(|i| (i * 37 % 251) as u8).collect();
-        let picture = Picture::new(channels, 7, 5, pixels);
+        let picture = Image::new(channels, 7, 5, pixels);
         assert_eq!(decode(&encode(&picture)).unwrap(), picture);
     }
 }
