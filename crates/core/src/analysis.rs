@@ -88,7 +88,7 @@ pub fn interpolate(gmm: &FlowGmm, from: ArrayView1<f64>, to: ArrayView1<f64>, st
 }
 
 /// Standard deviation of every activation of f_{:layer} over rows: sigma_c of the feature visualisation.
-pub fn activation_spread(gmm: &FlowGmm, layer: usize, x: ArrayView2<f64>) -> Array1<f64> {
+pub fn activation_std(gmm: &FlowGmm, layer: usize, x: ArrayView2<f64>) -> Array1<f64> {
     let head = gmm.flow().slice(0..layer);
     to_array(&head.forward(gmm.place().rows(x)).value).std_axis(Axis(0), 0.0)
 }

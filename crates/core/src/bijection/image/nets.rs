@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::norm::Norms;
 use crate::{
-    bijection::{Init, MAX_WIDTH, conditioner::Pieces},
+    bijection::{Init, conditioner::Pieces, spec::MAX_WIDTH},
     flow::Engine,
     fused,
     theta::Theta,
@@ -51,7 +51,7 @@ const MAX_BLOCKS: usize = 256;
 
 impl ConvNet {
     /// Whether the numbers make sense.
-    pub(in crate::bijection) fn is_sensible(self) -> bool {
+    pub(in crate::bijection) fn is_valid(self) -> bool {
         let width = |hidden: usize| (1..=MAX_WIDTH).contains(&hidden);
         match self {
             Self::Plain { hidden } | Self::Light { hidden } => width(hidden),
