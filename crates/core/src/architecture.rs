@@ -65,7 +65,7 @@ pub enum Prior {
     /// Uniform while training; then the class shares that make the unlabelled rows most likely, under a symmetric
     /// Dirichlet prior. For labels that were drawn evenly from classes of uneven size.
     Estimated {
-        /// Strength of the Dirichlet prior: pseudo-observations, spread evenly over the classes, for each unlabelled row.
+        /// Strength of the Dirichlet prior: pseudo-observations for each unlabelled row, the same number in every class.
         pseudo_count: f64,
     },
 }
@@ -186,7 +186,10 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::bijection::{Form, ImageShape};
+    use crate::{
+        bijection::{ConvNet, Form, ImageShape},
+        image::ImageStage,
+    };
 
     /// The configuration of a plain flow for tables.
     fn plain() -> Architecture {
@@ -212,6 +215,7 @@ mod tests {
     /// A configuration that reaches a kind of bijection. No wildcard: a new kind needs a setting of its own.
     fn reaching(spec: &BijectionSpec) -> Architecture {
         let between = |layer| Architecture { between: vec![layer], ..plain() };
+        let image = |flow| Architecture { image: Some(flow), ..plain() };
         match spec {
             BijectionSpec::Coupling { mask, transform, .. } => {
                 Architecture { mask: *mask, coupling: *transform, ..plain() }
@@ -219,20 +223,24 @@ mod tests {
             BijectionSpec::ActNorm => between(Between::ActNorm),
             BijectionSpec::Permutation { .. } => between(Between::Permutation { seed: 0 }),
             BijectionSpec::Linear { .. } => between(Between::Linear { seed: 0 }),
+            BijectionSpec::ConvAffine { net: ConvNet::Plain { hidden }, .. } => {
+                let stages = vec![ImageStage { couplings: 1, hidden: *hidden }];
+                image(ImageFlow::Plain { shape: SHAPE, stages })
+            }
+            BijectionSpec::ConvAffine { net: ConvNet::Residual { hidden, blocks }, .. } => {
+                image(ImageFlow::Paper { shape: SHAPE, hidden: *hidden, blocks: *blocks })
+            }
             BijectionSpec::Logit { .. }
             | BijectionSpec::Squeeze { .. }
             | BijectionSpec::ChannelMix { .. }
-            | BijectionSpec::ConvAffine { .. } => {
-                Architecture { image: Some(ImageFlow::light(SHAPE).unwrap()), ..plain() }
+            | BijectionSpec::ConvAffine { net: ConvNet::Light { .. }, .. } => {
+                image(ImageFlow::light(SHAPE).unwrap())
             }
-            BijectionSpec::FactorOut { .. } => Architecture {
-                image: Some(ImageFlow::Paper { shape: SHAPE, hidden: 2, blocks: 1 }),
-                ..plain()
-            },
+            BijectionSpec::FactorOut { .. } => image(ImageFlow::Paper { shape: SHAPE, hidden: 2, blocks: 1 }),
         }
     }
 
-    /// The kinds that serde knows, from its own list of them.
+    /// All kinds, from the list in serde's error message.
     fn all_kinds() -> BTreeSet<String> {
         let error =
             serde_json::from_str::<BijectionSpec>(r#"{"kind":"none of them"}"#).unwrap_err().to_string();
@@ -244,6 +252,12 @@ mod tests {
         serde_json::to_value(spec).unwrap()["kind"].as_str().expect("every kind is named").to_string()
     }
 
+    /// Which net a convolutional coupling has.
+    fn net(spec: &BijectionSpec) -> Option<std::mem::Discriminant<ConvNet>> {
+        let BijectionSpec::ConvAffine { net, .. } = spec else { return None };
+        Some(std::mem::discriminant(net))
+    }
+
     #[test]
     fn every_bijection_has_an_example_and_a_configuration_that_reaches_it() {
         let examples = BijectionSpec::examples(SHAPE.dim(), &mut semisup::rng(0));
@@ -252,7 +266,7 @@ mod tests {
         for example in &examples {
             let flow = reaching(example).flow(SHAPE.dim());
             flow.validate().unwrap();
-            let same = |layer: &BijectionSpec| layer.kind() == example.kind();
+            let same = |layer: &BijectionSpec| layer.kind() == example.kind() && net(layer) == net(example);
             assert!(flow.layers.iter().any(same), "{} is not in {flow:?}", example.kind());
         }
     }

@@ -1,4 +1,4 @@
-//! Checkpoints: everything a fit needs to go on bit for bit after a crash, a kill or Ctrl-C.
+//! Checkpoints: everything a fit needs to continue bit for bit after a crash, a kill or Ctrl-C.
 //!
 //! A checkpoint is one file, replaced atomically: weights, moments, moving average, the state to roll back to,
 //! EM's responsibilities, step, history and the scores of finished starts. Data order and noise are functions
@@ -39,7 +39,7 @@ pub struct Fingerprint {
     pub seed: u64,
 }
 
-/// Which part of a fit is done.
+/// The part of a fit that is done.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// Scores of finished short starts, by start and fold.
@@ -73,9 +73,9 @@ pub struct Checkpoints {
 /// What to do with a checkpoint that is already there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resume {
-    /// Start anew and replace it.
+    /// Start from the beginning and replace it.
     No,
-    /// Go on from it; start anew if there is none.
+    /// Continue from it; start from the beginning if there is none.
     IfPresent,
 }
 

@@ -23,7 +23,7 @@ use crate::{Error, Result, atomic_write};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Container {
-    /// What the file says about itself, as JSON.
+    /// The file's own description, as JSON.
     pub header: String,
     /// Shape and row-major values of each tensor.
     pub tensors: BTreeMap<String, (Vec<usize>, Vec<f32>)>,
@@ -65,7 +65,7 @@ impl Container {
             offset = end;
         }
         let mut json = serde_json::to_vec(&entries).expect("strings and numbers");
-        json.resize(json.len().next_multiple_of(8), b' '); // the format wants the data aligned
+        json.resize(json.len().next_multiple_of(8), b' '); // the format requires aligned data
         let mut bytes = Vec::with_capacity(8 + json.len() + offset);
         bytes.extend((json.len() as u64).to_le_bytes());
         bytes.extend(json);
@@ -81,7 +81,7 @@ impl Container {
     /// Reads and checks the bytes of a file; the error says what is wrong with them.
     pub fn from_bytes(bytes: &[u8]) -> std::result::Result<Self, String> {
         let damaged =
-            "the file is damaged (its checksum does not match); make it anew or restore a copy".to_string();
+            "the file is damaged (its checksum does not match); write it again or restore a copy".to_string();
         let (size, parsed) =
             SafeTensors::read_metadata(bytes).map_err(|e| format!("not safetensors: {e}"))?;
         let metadata = parsed.metadata().as_ref().ok_or("it has no metadata: some other safetensors file")?;

@@ -8,7 +8,7 @@
 //! E_u log p(x + u) + sum_j log 2 a_j  <=  log P(x),      2 a_j <= step_j
 //! ```
 //!
-//! u is drawn anew whenever training sees a row, and never when a row is scored. a_j is half the step, or less where
+//! u is drawn again whenever training sees a row, and never when a row is scored. a_j is half the step, or less where
 //! that would swamp the column: in a column that is nearly always 0, half a step is many standard deviations.
 
 use std::sync::Arc;
@@ -60,7 +60,7 @@ impl Dequantiser {
 
 impl DiscreteRows {
     /// x' of the chosen rows with fresh noise, row by row.
-    pub fn draw(&self, chosen: &[usize], rng: &mut Rng) -> Vec<f32> {
+    pub(crate) fn draw(&self, chosen: &[usize], rng: &mut Rng) -> Vec<f32> {
         let mut x = self.x.select(Axis(0), chosen);
         for mut row in x.rows_mut() {
             for (value, &a) in row.iter_mut().zip(&self.by.half_width).filter(|(_, a)| **a > 0.0) {
@@ -114,9 +114,9 @@ mod tests {
     #[test]
     fn jitter_never_swamps_a_column() {
         let flags = Array2::from_shape_fn((1000, 1), |(i, _)| f64::from(u8::from(i % 100 == 0)));
-        let spread = dequantiser(&flags, &[Some(1.0)]).expect("a step");
+        let found = dequantiser(&flags, &[Some(1.0)]).expect("a step");
         let sd = (0.01_f64 * 0.99).sqrt();
-        assert!((spread.half_width[0] / 3f64.sqrt() - MOST * sd).abs() < 1e-9, "{spread:?}");
+        assert!((found.half_width[0] / 3f64.sqrt() - MOST * sd).abs() < 1e-9, "{found:?}");
         let counts: Vec<f64> = (0..1000).map(|i| f64::from(i % 50 == 0) * f64::from(1 + i / 100)).collect();
         let shape = Monotone::to_normal(counts.iter().copied()).expect("many values");
         let a = half_width(counts.iter().copied(), 0.5, Some(&shape));

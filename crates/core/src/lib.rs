@@ -46,7 +46,7 @@ pub mod train;
 pub use architecture::{Architecture, Between, Prior};
 pub use bijection::{Bijection, Transform};
 pub use flow::{Engine, Flow, FlowSpec};
-pub use image::{ImageFlow, LightStage, bits_per_dim, dequantised};
+pub use image::{ImageFlow, ImageStage, bits_per_dim, dequantised};
 pub use means::{Means, centroids, component_means};
 pub use mixture::{Covariance, Mixture, MixtureSpec, MixtureValues, Trainable};
 pub use model::{Densities, FlowGmm, ModelSpec, SCORING_BATCH};

@@ -1,4 +1,4 @@
-//! FlowGMM (paper, section 4): a flow and a latent mixture, read as one density and one classifier.
+//! FlowGMM (paper, section 4): a flow and a latent mixture, which are a density and a classifier at once.
 //!
 //!   log p(x | k) = log p(z | k) + log|det df/dx|,   z = f(x)
 //!   log p(x)     = logsumexp_k [ log pi_k + log p(x | k) ]
@@ -19,7 +19,7 @@ use crate::{
     theta::Theta,
 };
 
-/// The architecture of a model: everything but its numbers.
+/// The architecture of a model: everything but its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelSpec {
@@ -30,7 +30,7 @@ pub struct ModelSpec {
 }
 
 impl ModelSpec {
-    /// Number of values of a model of this architecture, or `None` if it overflows: known before anything is allocated.
+    /// Number of values of a model of this architecture, computed before anything is allocated; `None` if it overflows.
     pub fn n_parameters(&self) -> Option<usize> {
         let total = self.flow.layers.iter().try_fold(self.flow.n_parameters()?, |sum, layer| {
             sum.checked_add(layer.n_running_statistics()?) // in the file, though not trained
@@ -56,7 +56,7 @@ pub struct FlowGmm {
     mixture: Mixture,
 }
 
-/// What the model says about a batch of rows.
+/// Latent rows, log-densities and the prior of a batch of rows.
 #[derive(Clone, Debug)]
 pub struct Densities {
     /// z = f(x), `[n, dim]`.
@@ -106,7 +106,7 @@ impl FlowGmm {
         Ok(Self { flow, mixture })
     }
 
-    /// A model of this architecture whose numbers are about to be replaced by stored ones.
+    /// A model of this architecture whose parameters are about to be loaded from a file.
     pub fn blank(spec: &ModelSpec, place: &Place) -> Result<Self> {
         let c = spec.mixture.n_components();
         let sigma_columns = match spec.mixture.covariance {
@@ -172,7 +172,7 @@ impl FlowGmm {
         self.flow.update_running_statistics(x, momentum);
     }
 
-    /// Where the model computes.
+    /// Device and precision of the model.
     pub fn place(&self) -> Place {
         self.mixture.thetas()[0].place()
     }
@@ -206,7 +206,7 @@ impl FlowGmm {
         self.flow.adapt(x);
     }
 
-    /// Everything the model says about rows.
+    /// Latent values and log-densities of rows.
     pub fn densities(&self, x: Tensor<2>) -> Densities {
         let (z, log_conditional) = match self.flow.output(x) {
             FlowOutput::Joined(rows, before) if self.mixture.engine() != Engine::Composed => {
@@ -221,7 +221,7 @@ impl FlowGmm {
         Densities { z, log_conditional, log_prior: self.mixture.log_prior() }
     }
 
-    /// Everything the model says about rows in a training step with dropout in the conditioners.
+    /// Latent values and log-densities of rows in a training step with dropout in the conditioners.
     pub fn densities_with_dropout(&self, x: Tensor<2>, dropout: &mut Dropout) -> Densities {
         let Mapped { value: z, log_det } = self.flow.forward_with_dropout(x, dropout);
         let log_conditional = self.mixture.log_conditional(z.clone()) + log_det;

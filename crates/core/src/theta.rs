@@ -61,13 +61,13 @@ impl Theta {
     }
 
     /// Takes the values out, to be changed in place and [`Theta::put`] back.
-    pub fn take(&mut self) -> Tensor<1> {
+    pub(crate) fn take(&mut self) -> Tensor<1> {
         let device = self.value.device();
         std::mem::replace(&mut self.value, Tensor::empty([0], &device))
     }
 
     /// Puts values back that [`Theta::take`] took out.
-    pub fn put(&mut self, value: Tensor<1>) {
+    pub(crate) fn put(&mut self, value: Tensor<1>) {
         let expected: usize = self.parts.iter().map(ParameterSlice::len).sum();
         assert_eq!(value.dims(), [expected], "a parameter vector never changes its length");
         self.value = value;
@@ -94,7 +94,7 @@ impl Theta {
         self.len() == 0
     }
 
-    /// Where the values live.
+    /// Device and precision of the values.
     pub fn place(&self) -> Place {
         Place::of(&self.value)
     }

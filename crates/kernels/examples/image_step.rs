@@ -1,5 +1,5 @@
 //! Times a training pass over 144 images of 28 x 28 through the image layers of the CPU preset, and through parts of
-//! them: CPU time of all threads, which a busy machine does not stretch.
+//! them: CPU time of all threads, which other programs do not lengthen.
 //!
 //! `cargo run --release -p flowgmm-kernels --example image_step`
 

@@ -88,9 +88,9 @@ impl ImageStep {
 /// Which mean and variance batch normalisation uses.
 #[derive(Clone, Copy, Debug)]
 pub enum NormStatistics<'a> {
-    /// those of the batch: training.
+    /// Those of the batch: training.
     Batch,
-    /// Given ones, a slice for each coupling as [`LightCoupling::n_statistics`] has it: every row by itself.
+    /// Running statistics, [`LightCoupling::n_statistics`] values for each coupling: every row is mapped by itself.
     Running(&'a [&'a [f32]]),
 }
 
@@ -156,7 +156,7 @@ impl ImageChain {
         self.run(thetas, statistics, x, n, None)
     }
 
-    /// The same with statistics of the batch, and what [`ImageChain::backward`] needs.
+    /// Rows `x` `[n, dim]` -> `[n, dim + 1]` with statistics of the batch, and what [`ImageChain::backward`] needs.
     ///
     /// # Panics
     /// When a slice does not have the length its shape asks for.
@@ -280,7 +280,7 @@ impl ImageChain {
     }
 }
 
-/// Hands each coupling its statistics.
+/// The running statistics of one coupling after the other.
 struct RunningStatistics<'a>(Option<std::slice::Iter<'a, &'a [f32]>>);
 
 impl<'a> RunningStatistics<'a> {

@@ -126,7 +126,7 @@ impl Objective {
         terms
     }
 
-    #[allow(clippy::too_many_arguments)] // what a step knows, passed on from `terms_by` alone
+    #[allow(clippy::too_many_arguments)] // all that `terms_by` takes, passed on
     fn unlabelled_terms(
         &self,
         terms: &mut Vec<Term>,

@@ -59,7 +59,7 @@ impl TrainingMatrix {
         Self { dim: x.ncols(), values: x.iter().map(|&v| v as f32).collect(), discrete: None }
     }
 
-    /// These rows, dequantised anew whenever a batch is drawn.
+    /// These rows, dequantised with fresh noise whenever a batch is drawn.
     pub fn dequantised(mut self, discrete: Option<DiscreteRows>) -> Self {
         self.discrete = discrete;
         self
@@ -76,7 +76,7 @@ impl TrainingMatrix {
     }
 
     /// All rows as an array.
-    pub fn array(&self) -> Array2<f64> {
+    pub(crate) fn array(&self) -> Array2<f64> {
         let values = self.values.iter().map(|&v| f64::from(v)).collect();
         Array2::from_shape_vec((self.len(), self.dim), values).expect("rows fill their shape")
     }
@@ -99,7 +99,7 @@ impl TrainingMatrix {
     }
 }
 
-/// Endless passes over rows in an order that is shuffled anew for each pass.
+/// Endless passes over rows, shuffled again for each pass.
 #[derive(Clone, Debug)]
 struct Order {
     seed: u64,
@@ -257,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_pass_shows_every_row_once_and_no_two_passes_alike() {
+    fn every_pass_shows_every_row_once_and_each_in_another_order() {
         let mut order = Order::new(3, Purpose::UnlabelledOrder, 10, 4);
         let seen: Vec<usize> = (0..5).flat_map(|step| order.rows(step)).collect();
         for pass in seen.chunks_exact(10) {

@@ -1,7 +1,7 @@
 //! Views of images for consistency regularisation: small random moves that do not change the class, and dequantisation.
 //!
 //! Rows are pixels in the flow's units, v = (x + 1/2) / 256 for x in 0..=255. A view moves the image, rounds it to
-//! whole pixel values and spreads each over its cell, v = (x + u) / 256 with u uniform in [0, 1) (paper, section 5.3,
+//! whole pixel values and dequantises them, v = (x + u) / 256 with u uniform in [0, 1) (paper, section 5.3,
 //! after RealNVP); pixels that come from outside the image are 0.
 
 use rand::Rng as _;

@@ -57,7 +57,7 @@ fn centroids_are_weighted_and_scaled_around_their_centre() {
     let wide = Means::Centroids { r: 3.0 }.place(2, 2, z.view(), q.view(), &mut semisup::rng(0)).unwrap();
     let centre: Array1<f64> = array![2.5, 4.0];
     assert_eq!(wide, (&own - &centre) * 3.0 + &centre);
-    // Soft weights weigh; a class that nobody belongs to gets the overall mean.
+    // Soft weights count; a class without rows gets the overall mean.
     let soft = array![[0.5, 0.0], [1.5, 0.0], [0.0, 0.0], [0.0, 0.0]];
     let means = centroids(z.view(), soft.view());
     assert_eq!(means.row(0), array![1.5, 0.0]);

@@ -82,7 +82,7 @@ impl LightCoupling {
         }
     }
 
-    /// The same coupling with another stock of buffers.
+    /// This coupling with another stock of buffers.
     pub(super) fn sharing(&self, workspace: &Workspace) -> Self {
         Self::new(self.shape, self.keep, self.hidden, self.form, workspace)
     }
@@ -136,7 +136,7 @@ impl LightCoupling {
         Params { w1, second, third, b3: take(self.shape.channels), g: take(self.shape.channels / 2) }
     }
 
-    /// The net's input and layers for rows of images; `running` are the statistics, if not the batch's own.
+    /// The net's input and layers for rows of images; `running` are the running statistics; without them the batch's own are used.
     fn net(&self, p: &Params, running: Option<&[f32]>, rows: &[f32]) -> [Activations; 4] {
         let (keep, _) = self.halves();
         let n = rows.len() / self.shape.dim();

@@ -41,7 +41,7 @@ pub enum ImageMask {
 }
 
 impl ImageMask {
-    /// Whether pixels are told apart, not channels.
+    /// Whether the mask splits pixels, not channels.
     pub fn is_checkerboard(self) -> bool {
         matches!(self, Self::Checkerboard | Self::CheckerboardReversed)
     }
@@ -61,7 +61,7 @@ impl ImageMask {
     }
 }
 
-/// The parts of an image a coupling tells apart.
+/// The two parts of an image that a coupling splits it into.
 struct Parts {
     /// What the net sees.
     seen: Tensor<4>,

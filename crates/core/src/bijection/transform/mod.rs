@@ -41,7 +41,7 @@ pub enum Transform {
     Spline {
         /// Number of bins.
         bins: usize,
-        /// The spline lives on [-bound, bound]; outside it is the identity.
+        /// The spline acts on [-bound, bound]; outside it is the identity.
         bound: f64,
     },
 }
