@@ -18,7 +18,7 @@ use semisup::{Classifier, Learner, Preprocess, SemiSupervised, metrics::log_soft
 use flowgmm::{Error, FitConfig, Prepared, Recipe, Result};
 use flowgmm_core::{
     Flow, SCORING_BATCH, Theta,
-    bijection::{Bijection, Mapped, Statistics},
+    bijection::{Bijection, Mapped, NormStatistics},
     objective::Batch,
     tensor::{Place, log_normalise, one_hot, to_array, to_scalar},
     train::{Adam, Average, Batches, Noise, Perturbation, Purpose, TrainConfig, TrainingRows, stream},
@@ -177,7 +177,7 @@ impl Hybrid {
     /// A loss, and its gradient by each of the trained parameters.
     fn gradient(&self, batch: &Batch, lambda: f64) -> (f64, Vec<Tensor<1>>) {
         let mut tracked = self.clone();
-        tracked.flow = tracked.flow.with_statistics(Statistics::Batch);
+        tracked.flow = tracked.flow.with_statistics(NormStatistics::Batch);
         for theta in tracked.trained_mut() {
             let leaf = theta.value().clone().autodiff().require_grad();
             theta.set(leaf);
@@ -244,7 +244,7 @@ fn settle(flow: &mut Flow, batches: &mut Batches, step: usize, place: &Place) {
             None => batch.x_l,
             Some(rows) => Tensor::cat(vec![batch.x_l, rows.x], 0),
         };
-        flow.settle(x, 1.0 / (i + 1) as f64);
+        flow.update_running_statistics(x, 1.0 / (i + 1) as f64);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Looking into the latent space (paper, sections 6.2 and 6.3). All in the flow's own, preprocessed space.
+//! Analyses of the latent space (paper, sections 6.2 and 6.3), on rows in the flow's own, preprocessed space.
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 
@@ -22,7 +22,8 @@ pub fn boundary(gmm: &FlowGmm, x: ArrayView2<f64>) -> Vec<Boundary> {
     boundary_of_latent(gmm, gmm.encode(x).view())
 }
 
-/// The same for latent points z, `[n, dim]`.
+/// Exact distance of latent points z, `[n, dim]`, to the boundary between the two nearest classes' means, for equal
+/// spherical covariances.
 pub fn boundary_of_latent(gmm: &FlowGmm, z: ArrayView2<f64>) -> Vec<Boundary> {
     let means = gmm.mixture().values().means;
     let class_of = gmm.mixture().spec().class_of();
@@ -62,9 +63,9 @@ pub fn class_plane(gmm: &FlowGmm, z: ArrayView2<f64>) -> Array2<f64> {
 /// At most `count` principal directions of rows, `[dim, count]`, orthonormal.
 fn principal(rows: &Array2<f64>, count: usize) -> Array2<f64> {
     let none = Array2::zeros((rows.ncols(), 0));
-    // Differences that are rounding are no direction.
-    let spread = rows.var_axis(Axis(0), 0.0).sum();
-    if count == 0 || spread.is_nan() || spread < 1e-12 {
+    // Differences that are only rounding give no direction.
+    let variance = rows.var_axis(Axis(0), 0.0).sum();
+    if count == 0 || variance.is_nan() || variance < 1e-12 {
         return none;
     }
     let Ok(map) = Preprocess::pca(rows.view(), count, 0.0) else { return none };
@@ -88,7 +89,7 @@ pub fn interpolate(gmm: &FlowGmm, from: ArrayView1<f64>, to: ArrayView1<f64>, st
 }
 
 /// Standard deviation of every activation of f_{:layer} over rows: sigma_c of the feature visualisation.
-pub fn activation_spread(gmm: &FlowGmm, layer: usize, x: ArrayView2<f64>) -> Array1<f64> {
+pub fn activation_std(gmm: &FlowGmm, layer: usize, x: ArrayView2<f64>) -> Array1<f64> {
     let head = gmm.flow().slice(0..layer);
     to_array(&head.forward(gmm.place().rows(x)).value).std_axis(Axis(0), 0.0)
 }

@@ -22,7 +22,7 @@ pub struct Certificate {
     /// max |f^-1(f(x)) - x| over rows and columns, relative to 1 + |x|, as the model computes.
     #[serde(deserialize_with = "number_or_nan")]
     pub round_trip: f64,
-    /// The same in double precision.
+    /// max |f^-1(f(x)) - x| over rows and columns, relative to 1 + |x|, in double precision.
     #[serde(deserialize_with = "number_or_nan")]
     pub round_trip_f64: f64,
     /// Rows whose Jacobian was measured; none if there are too many columns for it.
@@ -39,9 +39,9 @@ fn number_or_nan<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::E
 
 /// Step of the central differences in double precision.
 const STEP: f64 = 1e-5;
-/// Jacobians are O(dim) passes each; a few rows are enough to catch a wrong formula.
+/// Rows whose Jacobian is taken: O(dim) passes each, and a few rows are enough to catch a wrong formula.
 const JACOBIANS: usize = 16;
-/// Columns from which one row has to do: passes and elimination grow with their square and cube.
+/// Columns from which one row must suffice: passes and elimination grow with their square and cube.
 const WIDE: usize = 512;
 /// Columns from which a Jacobian would take minutes: colour images. The layers' formulas are the same at any size.
 const TOO_WIDE: usize = 2048;

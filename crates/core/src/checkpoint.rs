@@ -1,4 +1,4 @@
-//! Checkpoints: everything a fit needs to go on bit for bit after a crash, a kill or Ctrl-C.
+//! Checkpoints: everything a fit needs to continue bit for bit after a crash, a kill or Ctrl-C.
 //!
 //! A checkpoint is one file, replaced atomically: weights, moments, moving average, the state to roll back to,
 //! EM's responsibilities, step, history and the scores of finished starts. Data order and noise are functions
@@ -18,9 +18,9 @@ use crate::{
     Error, Result,
     container::Container,
     model::{FlowGmm, ModelSpec},
-    stored::{fill, model_tensors},
+    stored::{load_tensors, model_tensors},
     tensor::{Place, to_vec},
-    train::{Adam, Good, History, TrainState},
+    train::{Adam, History, Snapshot, TrainState},
 };
 
 /// Name of the file within the checkpoint directory.
@@ -28,15 +28,18 @@ const FILE: &str = "checkpoint.safetensors";
 /// The version of the checkpoint format.
 const FORMAT: u32 = 1;
 
-/// What a run is a function of.
+/// What a fit is a function of: a checkpoint of another fit is refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprint {
+    /// Digest of the settings.
     pub config: String,
+    /// Digest of the training data.
     pub data: String,
+    /// The seed.
     pub seed: u64,
 }
 
-/// Which part of a fit is done.
+/// The part of a fit that is done.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// Scores of finished short starts, by start and fold.
@@ -70,9 +73,9 @@ pub struct Checkpoints {
 /// What to do with a checkpoint that is already there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resume {
-    /// Start anew and replace it.
+    /// Start from the beginning and replace it.
     No,
-    /// Go on from it; start anew if there is none.
+    /// Continue from it; start from the beginning if there is none.
     IfPresent,
 }
 
@@ -87,7 +90,7 @@ struct Header {
     rate_scale: f64,
     rollbacks: usize,
     failures: usize,
-    /// Updates at the last good state, if there is one.
+    /// Updates at the last snapshot, if there is one.
     good_updates: Option<usize>,
     has_average: bool,
     history: History,
@@ -106,16 +109,19 @@ impl Checkpoints {
         }
     }
 
+    /// Says which run the checkpoints belong to, and makes the directory.
     pub fn begin(&mut self, fingerprint: Fingerprint) -> Result<()> {
         self.fingerprint = fingerprint;
         fs::create_dir_all(&self.directory)
             .map_err(|source| Error::Io { path: self.directory.clone(), source })
     }
 
+    /// Whether it is time to write a checkpoint.
     pub fn due(&self) -> bool {
         self.last.get().elapsed() >= self.every
     }
 
+    /// Replaces the checkpoint by one of this state.
     pub fn write(&self, progress: &Progress, state: &TrainState) -> Result<()> {
         let header = Header {
             format: FORMAT,
@@ -127,7 +133,7 @@ impl Checkpoints {
             rate_scale: state.rate_scale,
             rollbacks: state.rollbacks,
             failures: state.failures,
-            good_updates: state.good.as_ref().map(|good| good.adam.updates),
+            good_updates: state.snapshot.as_ref().map(|snapshot| snapshot.adam.updates),
             has_average: state.ema.is_some(),
             history: state.history.clone(),
         };
@@ -141,11 +147,11 @@ impl Checkpoints {
         add("m", &state.adam.m);
         add("v", &state.adam.v);
         add("ema", state.ema.as_deref().unwrap_or_default());
-        if let Some(good) = &state.good {
-            add("good.theta", &good.thetas);
-            add("good.m", &good.adam.m);
-            add("good.v", &good.adam.v);
-            add("good.ema", good.ema.as_deref().unwrap_or_default());
+        if let Some(snapshot) = &state.snapshot {
+            add("good.theta", &snapshot.thetas);
+            add("good.m", &snapshot.adam.m);
+            add("good.v", &snapshot.adam.v);
+            add("good.ema", snapshot.ema.as_deref().unwrap_or_default());
         }
         if let Some(q) = &state.q {
             tensors.insert("q".into(), (vec![q.len()], q.clone()));
@@ -194,13 +200,14 @@ impl Checkpoints {
             return Err(bad("its tensors do not fit its architecture".into()));
         }
         let mut model = FlowGmm::blank(&header.spec, place).map_err(|e| bad(e.to_string()))?;
-        fill(&mut model, &mut file, "model.").map_err(bad)?;
+        load_tensors(&mut model, &mut file, "model.").map_err(bad)?;
         Ok(Some(Saved { progress: header.progress.clone(), header, model, file, path, place: place.clone() }))
     }
 }
 
 /// A checkpoint that was read.
 pub struct Saved {
+    /// The part of the fit that was done.
     pub progress: Progress,
     header: Header,
     model: FlowGmm,
@@ -235,13 +242,13 @@ impl Saved {
         state.adam.m = take("m")?;
         state.adam.v = take("v")?;
         state.ema = if self.header.has_average { Some(take("ema")?) } else { None };
-        state.good = match self.header.good_updates {
+        state.snapshot = match self.header.good_updates {
             None => None,
             Some(updates) => {
                 let mut adam: Adam = state.adam.clone();
                 (adam.updates, adam.m, adam.v) = (updates, take("good.m")?, take("good.v")?);
                 let ema = if self.header.has_average { Some(take("good.ema")?) } else { None };
-                Some(Good { thetas: take("good.theta")?, adam, ema })
+                Some(Snapshot { thetas: take("good.theta")?, adam, ema })
             }
         };
         state.q = self.file.tensors.remove("q").map(|(_, values)| values);

@@ -1,25 +1,31 @@
 //! The file under models and checkpoints: safetensors with one JSON header of our own and a digest.
 //!
-//! Written atomically: a temporary file in the same directory, fsync, rename, fsync of the directory. The digest
-//! (BLAKE3 of the whole file with the digest's own digits set to zero) makes every damaged byte an error, and
-//! the safetensors format has no code in it: files are safe to load from strangers.
+//! Written atomically ([`atomic_write`]). The digest (BLAKE3 of the whole file with the digest's own digits set to zero)
+//! makes every damaged byte an error, and the safetensors format has no code in it: files from untrusted sources are
+//! safe to load.
 
-use std::{
-    collections::BTreeMap,
-    fs::{self, File},
-    io::Write,
-    path::Path,
-};
+use std::{collections::BTreeMap, fs, path::Path};
 
 use safetensors::{Dtype, SafeTensors};
 use serde::Serialize;
 
-use crate::{Error, Result};
+use crate::{Error, Result, atomic_write};
 
 /// Tensors by name with their shapes, and a JSON text.
+///
+/// ```
+/// use flowgmm_core::Container;
+/// let mut file = Container { header: "{}".into(), ..Container::default() };
+/// file.tensors.insert("w".into(), (vec![2], vec![1.0, 2.0]));
+/// let bytes = file.to_bytes();
+/// assert_eq!(Container::from_bytes(&bytes), Ok(file));
+/// assert!(Container::from_bytes(&bytes[1..]).is_err());
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Container {
+    /// The file's own description, as JSON.
     pub header: String,
+    /// Shape and row-major values of each tensor.
     pub tensors: BTreeMap<String, (Vec<usize>, Vec<f32>)>,
 }
 
@@ -36,24 +42,7 @@ const DIGEST_DIGITS: usize = 64;
 impl Container {
     /// Replaces the file at `path` in one step: readers see the old or the new one, never a part.
     pub fn write(&self, path: &Path) -> Result<()> {
-        let io = |source| Error::Io { path: path.to_path_buf(), source };
-        let bytes = self.to_bytes();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let temporary = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
-        let written = (|| {
-            let mut file = File::create(&temporary)?;
-            file.write_all(&bytes)?;
-            file.sync_all()?;
-            fs::rename(&temporary, path)
-        })();
-        if let Err(error) = written {
-            let _ = fs::remove_file(&temporary); // a full disk must not be left fuller
-            return Err(io(error));
-        }
-        let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        // Some file systems cannot sync a directory; the rename is done either way.
-        let _ = File::open(directory).and_then(|d| d.sync_all());
-        Ok(())
+        atomic_write(path, &self.to_bytes()).map_err(|source| Error::Io { path: path.to_path_buf(), source })
     }
 
     /// Reads and checks a file.
@@ -62,7 +51,7 @@ impl Container {
         Self::from_bytes(&bytes).map_err(|reason| Error::ModelFile { path: path.to_path_buf(), reason })
     }
 
-    /// The content of the file.
+    /// The file as bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut entries: BTreeMap<&str, serde_json::Value> = BTreeMap::new();
         let metadata =
@@ -76,7 +65,7 @@ impl Container {
             offset = end;
         }
         let mut json = serde_json::to_vec(&entries).expect("strings and numbers");
-        json.resize(json.len().next_multiple_of(8), b' '); // the format wants the data aligned
+        json.resize(json.len().next_multiple_of(8), b' '); // the format requires aligned data
         let mut bytes = Vec::with_capacity(8 + json.len() + offset);
         bytes.extend((json.len() as u64).to_le_bytes());
         bytes.extend(json);
@@ -89,10 +78,10 @@ impl Container {
         bytes
     }
 
-    /// Reads and checks the content of a file.
+    /// Reads and checks the bytes of a file; the error says what is wrong with them.
     pub fn from_bytes(bytes: &[u8]) -> std::result::Result<Self, String> {
         let damaged =
-            "the file is damaged (its checksum does not match); make it anew or restore a copy".to_string();
+            "the file is damaged (its checksum does not match); write it again or restore a copy".to_string();
         let (size, parsed) =
             SafeTensors::read_metadata(bytes).map_err(|e| format!("not safetensors: {e}"))?;
         let metadata = parsed.metadata().as_ref().ok_or("it has no metadata: some other safetensors file")?;
@@ -116,7 +105,7 @@ impl Container {
         Ok(Self { header, tensors: out })
     }
 
-    /// Takes a tensor out, checking its shape.
+    /// Takes a tensor out, checking its shape and that its values are finite; the error says what is wrong with it.
     pub fn take(&mut self, name: &str, shape: &[usize]) -> std::result::Result<Vec<f32>, String> {
         let (found, values) = self.tensors.remove(name).ok_or_else(|| format!("tensor {name} is missing"))?;
         if found != shape {

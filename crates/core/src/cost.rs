@@ -1,51 +1,64 @@
-//! What a flow costs: floating-point operations and numbers that are kept, for one row.
+//! What a flow costs: floating-point operations and activations, for one row.
 //!
 //! A net uses each of its weights once for every pixel it is applied at, one multiplication and one addition:
 //!   FLOP(layer, one row) = 2 x weights x pixels
+//!
+//! No `match` here has a wildcard: a new bijection does not compile before it says what it costs.
 
 use crate::{
-    bijection::{BijectionSpec, ConvNet},
+    bijection::{BijectionSpec, ConvNet, ImageShape},
     flow::FlowSpec,
 };
 
+impl FlowSpec {
+    /// Activations that a training step stores of one row for its backward pass.
+    pub fn stored_activations(&self) -> f64 {
+        self.layers.iter().map(|layer| stored(layer, self.dim)).sum()
+    }
+
+    /// Activations of one row that scoring holds at the same time.
+    pub fn live_activations(&self) -> f64 {
+        self.layers.iter().map(|layer| live(layer, self.dim)).fold(0.0, f64::max)
+    }
+
+    /// Floating-point operations of f on one row: two for each weight at each pixel it is used at.
+    pub fn flop(&self) -> f64 {
+        self.layers.iter().map(|layer| flop(layer, self.dim)).sum()
+    }
+}
+
 /// Operations of a layer on one row.
 fn flop(layer: &BijectionSpec, dim: usize) -> f64 {
-    match layer {
-        BijectionSpec::FactorOut { shape, keep, layers } => {
-            let dim = shape.with_channels(*keep).dim();
-            layers.iter().map(|layer| flop(layer, dim)).sum()
-        }
-        layer => 2.0 * pixels(layer) as f64 * layer.n_parameters(dim).map_or(f64::INFINITY, |n| n as f64),
-    }
+    let pixels = match layer {
+        BijectionSpec::FactorOut { shape, keep, layers } => return inner(*shape, *keep, layers).flop(),
+        BijectionSpec::ConvAffine { shape, .. } | BijectionSpec::ChannelMix { shape, .. } => area(*shape),
+        BijectionSpec::Coupling { .. }
+        | BijectionSpec::Permutation { .. }
+        | BijectionSpec::ActNorm
+        | BijectionSpec::Linear { .. }
+        | BijectionSpec::Logit { .. }
+        | BijectionSpec::Squeeze { .. } => 1,
+    };
+    2.0 * pixels as f64 * layer.n_parameters(dim).map_or(f64::INFINITY, |n| n as f64)
 }
 
-/// Places at which a layer's weights are used.
-fn pixels(layer: &BijectionSpec) -> usize {
-    match layer {
-        BijectionSpec::ConvAffine { shape, .. } | BijectionSpec::ChannelMix { shape, .. } => {
-            shape.height * shape.width
-        }
-        _ => 1,
-    }
-}
-
-/// Numbers that a layer keeps of one row for the backward pass: its output, and its net's hidden values twice.
-fn kept(layer: &BijectionSpec, dim: usize) -> f64 {
+/// Activations that a layer stores of one row for the backward pass: its output, and its net's hidden values twice.
+fn stored(layer: &BijectionSpec, dim: usize) -> f64 {
     dim as f64 + 2.0 * hidden(layer, dim)
 }
 
-/// Numbers that a layer holds of one row at the same time: the two widest of its hidden values, input and output.
-fn kept_at_once(layer: &BijectionSpec, dim: usize) -> f64 {
+/// Activations of one row that a layer holds at the same time: the two widest of its hidden values, input and output.
+fn live(layer: &BijectionSpec, dim: usize) -> f64 {
     let widest = match layer {
-        BijectionSpec::ConvAffine { shape, net, .. } => (net_width(*net) * shape.height * shape.width) as f64,
-        BijectionSpec::FactorOut { shape, keep, layers } => {
-            let dim = shape.with_channels(*keep).dim();
-            layers.iter().map(|layer| kept_at_once(layer, dim)).fold(0.0, f64::max)
-        }
-        BijectionSpec::Affine { hidden, .. }
-        | BijectionSpec::Additive { hidden, .. }
-        | BijectionSpec::Spline { hidden, .. } => hidden.iter().copied().max().unwrap_or(0) as f64,
-        _ => 0.0,
+        BijectionSpec::ConvAffine { shape, net, .. } => (net_width(*net) * area(*shape)) as f64,
+        BijectionSpec::FactorOut { shape, keep, layers } => inner(*shape, *keep, layers).live_activations(),
+        BijectionSpec::Coupling { hidden, .. } => hidden.iter().copied().max().unwrap_or(0) as f64,
+        BijectionSpec::Permutation { .. }
+        | BijectionSpec::ActNorm
+        | BijectionSpec::Linear { .. }
+        | BijectionSpec::Logit { .. }
+        | BijectionSpec::Squeeze { .. }
+        | BijectionSpec::ChannelMix { .. } => 0.0,
     };
     2.0 * dim as f64 + 2.0 * widest
 }
@@ -60,18 +73,28 @@ fn hidden(layer: &BijectionSpec, dim: usize) -> f64 {
                 // Two convolutions and the sum of a block, the skip path beside it.
                 ConvNet::Residual { blocks, .. } => 4 * blocks + 2,
             };
-            (layers * net_width(*net) * shape.height * shape.width) as f64
+            (layers * net_width(*net) * area(*shape)) as f64
         }
         BijectionSpec::FactorOut { shape, keep, layers } => {
-            let dim = shape.with_channels(*keep).dim();
-            layers.iter().map(|layer| kept(layer, dim)).sum::<f64>() / 2.0
+            inner(*shape, *keep, layers).stored_activations() / 2.0
         }
-        BijectionSpec::Affine { hidden, .. }
-        | BijectionSpec::Additive { hidden, .. }
-        | BijectionSpec::Spline { hidden, .. } => hidden.iter().sum::<usize>() as f64,
+        BijectionSpec::Coupling { hidden, .. } => hidden.iter().sum::<usize>() as f64,
         BijectionSpec::ChannelMix { .. } => dim as f64 / 2.0, // its input
-        _ => 0.0,
+        BijectionSpec::Permutation { .. }
+        | BijectionSpec::ActNorm
+        | BijectionSpec::Linear { .. }
+        | BijectionSpec::Logit { .. }
+        | BijectionSpec::Squeeze { .. } => 0.0,
     }
+}
+
+/// The flow of the channels that a factor-out keeps.
+fn inner(shape: ImageShape, keep: usize, layers: &[BijectionSpec]) -> FlowSpec {
+    FlowSpec { dim: shape.with_channels(keep).dim(), layers: layers.to_vec() }
+}
+
+fn area(shape: ImageShape) -> usize {
+    shape.height * shape.width
 }
 
 fn net_width(net: ConvNet) -> usize {
@@ -80,32 +103,15 @@ fn net_width(net: ConvNet) -> usize {
     }
 }
 
-impl FlowSpec {
-    /// Numbers that a training step keeps of one row for its backward pass.
-    pub fn kept(&self) -> f64 {
-        self.layers.iter().map(|layer| kept(layer, self.dim)).sum()
-    }
-
-    /// Numbers of one row that scoring holds at the same time.
-    pub fn kept_at_once(&self) -> f64 {
-        self.layers.iter().map(|layer| kept_at_once(layer, self.dim)).fold(0.0, f64::max)
-    }
-
-    /// Floating-point operations of f on one row: two for each weight at each place it is used.
-    pub fn flop(&self) -> f64 {
-        self.layers.iter().map(|layer| flop(layer, self.dim)).sum()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bijection::{Form, ImageMask, ImageShape, Mask};
+    use crate::bijection::{Form, ImageMask, Mask, Transform};
 
     #[test]
-    fn operations_are_two_for_each_weight_at_each_place() {
-        let dense =
-            BijectionSpec::Affine { mask: Mask::KeepEven, hidden: vec![5], form: Form::ScaleThenShift };
+    fn operations_are_two_for_each_weight_at_each_pixel() {
+        let transform = Transform::Affine { form: Form::ScaleThenShift };
+        let dense = BijectionSpec::Coupling { mask: Mask::KeepEven, hidden: vec![5], transform };
         // 2 -> 5 -> 4 with biases: 15 + 24 = 39 weights, and 2 scales
         assert_eq!(FlowSpec { dim: 4, layers: vec![dense] }.flop(), 2.0 * 41.0);
         let shape = ImageShape { channels: 2, height: 4, width: 4 };

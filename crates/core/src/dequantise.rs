@@ -1,15 +1,15 @@
 //! Values that lie on a grid, made continuous: x' = T(x + u), u_j ~ U(-a_j, a_j) within the step of column j.
 //!
-//! A density on discrete values has no bound: a flow may put a spike on each. Spread over its cell, a value has a
-//! probability instead, and training maximises a lower bound of it (uniform dequantisation; Theis, van den Oord and
+//! A density on discrete values has no bound: a flow may put a spike on each. With uniform noise over its cell, a value
+//! has a probability instead, and training maximises a lower bound of it (uniform dequantisation; Theis, van den Oord and
 //! Bethge, 2016):
 //!
 //! ```text
 //! E_u log p(x + u) + sum_j log 2 a_j  <=  log P(x),      2 a_j <= step_j
 //! ```
 //!
-//! u is drawn anew whenever training sees a row, and never when a row is scored. a_j is half the step, or less where
-//! that would drown the column: in a column that is nearly always 0, half a step is many standard deviations.
+//! u is drawn again whenever training sees a row, and never when a row is scored. a_j is half the step, or less where
+//! that would swamp the column: in a column that is nearly always 0, half a step is many standard deviations.
 
 use std::sync::Arc;
 
@@ -20,22 +20,22 @@ use semisup::{Monotone, Preprocess, Rng};
 /// The standard deviation of the jitter, at most, as a share of the column's own, where columns are made normal.
 const MOST: f64 = 0.25;
 
-/// Spreads values over their steps, then maps them to the flow's space.
+/// Adds uniform noise within the steps of discrete columns, then maps rows to the flow's space.
 #[derive(Clone, Debug)]
 pub struct Dequantiser {
     half_width: Vec<f64>, // a, [dim_in]; 0 for continuous columns
     preprocess: Preprocess,
 }
 
-/// Rows in the user's columns that are spread whenever they are drawn.
+/// Rows in the user's columns that are dequantised whenever they are drawn.
 #[derive(Clone, Debug)]
-pub struct Discrete {
+pub struct DiscreteRows {
     x: Array2<f64>, // [n, dim_in]
     by: Arc<Dequantiser>,
 }
 
 impl Dequantiser {
-    /// For columns of these steps, as far as they have one; `None` if none has.
+    /// For columns of these steps, `None` for continuous ones; `None` if all are continuous or constant.
     pub fn new(
         x: ArrayView2<f64>,
         steps: &[Option<f64>],
@@ -52,15 +52,15 @@ impl Dequantiser {
         any.then(|| Arc::new(Self { half_width, preprocess: preprocess.clone() }))
     }
 
-    /// These rows, to be spread when they are drawn.
-    pub fn rows(self: &Arc<Self>, x: ArrayView2<f64>, rows: &[usize]) -> Discrete {
-        Discrete { x: x.select(Axis(0), rows), by: self.clone() }
+    /// These rows, to be dequantised when they are drawn.
+    pub fn rows(self: &Arc<Self>, x: ArrayView2<f64>, rows: &[usize]) -> DiscreteRows {
+        DiscreteRows { x: x.select(Axis(0), rows), by: self.clone() }
     }
 }
 
-impl Discrete {
-    /// x' of the chosen rows, each spread anew, row by row.
-    pub fn draw(&self, chosen: &[usize], rng: &mut Rng) -> Vec<f32> {
+impl DiscreteRows {
+    /// x' of the chosen rows with fresh noise, row by row.
+    pub(crate) fn draw(&self, chosen: &[usize], rng: &mut Rng) -> Vec<f32> {
         let mut x = self.x.select(Axis(0), chosen);
         for mut row in x.rows_mut() {
             for (value, &a) in row.iter_mut().zip(&self.by.half_width).filter(|(_, a)| **a > 0.0) {
@@ -71,7 +71,7 @@ impl Discrete {
     }
 }
 
-/// Half a step, or what the column bears: uniform noise of half-width a has the standard deviation a / sqrt(3).
+/// Half a step, or less where that is too much noise: uniform noise of half-width a has standard deviation a / sqrt(3).
 fn half_width(column: impl Iterator<Item = f64> + Clone, half: f64, shape: Option<&Monotone>) -> f64 {
     let u = |x: f64| shape.map_or(x, |shape| shape.apply(x).0);
     let n = column.clone().count() as f64;
@@ -79,7 +79,7 @@ fn half_width(column: impl Iterator<Item = f64> + Clone, half: f64, shape: Optio
     let variance = column.clone().map(|x| (u(x) - mean).powi(2)).sum::<f64>() / n;
     let moved = column.map(|x| ((u(x + half) - u(x - half)) / 2.0).powi(2)).sum::<f64>() / n;
     let share = (moved / 3.0 / variance).sqrt();
-    // A constant column bears nothing: its share is infinite.
+    // A constant column gets no noise: its share is infinite.
     if share.is_nan() { 0.0 } else { half * (MOST / share).min(1.0) }
 }
 
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_spread_evenly_over_their_step_and_others_stay() {
+    fn noise_is_uniform_over_a_step_and_continuous_columns_stay() {
         let x =
             Array2::from_shape_fn((400, 2), |(i, j)| if j == 0 { (i % 17) as f64 } else { i as f64 / 7.0 });
         let rows: Vec<usize> = (0..400).collect();
@@ -112,11 +112,11 @@ mod tests {
     }
 
     #[test]
-    fn jitter_never_drowns_a_column() {
+    fn jitter_never_swamps_a_column() {
         let flags = Array2::from_shape_fn((1000, 1), |(i, _)| f64::from(u8::from(i % 100 == 0)));
-        let spread = dequantiser(&flags, &[Some(1.0)]).expect("a step");
+        let found = dequantiser(&flags, &[Some(1.0)]).expect("a step");
         let sd = (0.01_f64 * 0.99).sqrt();
-        assert!((spread.half_width[0] / 3f64.sqrt() - MOST * sd).abs() < 1e-9, "{spread:?}");
+        assert!((found.half_width[0] / 3f64.sqrt() - MOST * sd).abs() < 1e-9, "{found:?}");
         let counts: Vec<f64> = (0..1000).map(|i| f64::from(i % 50 == 0) * f64::from(1 + i / 100)).collect();
         let shape = Monotone::to_normal(counts.iter().copied()).expect("many values");
         let a = half_width(counts.iter().copied(), 0.5, Some(&shape));
@@ -131,11 +131,11 @@ mod tests {
     }
 
     #[test]
-    fn without_steps_there_is_nothing_to_spread() {
+    fn without_steps_there_is_nothing_to_dequantise() {
         assert!(dequantiser(&array![[1.0], [2.0]], &[None]).is_none());
         assert!(
             dequantiser(&array![[1.0], [1.0]], &[Some(1.0)]).is_none(),
-            "a constant has no spread to share"
+            "a constant column gets no noise"
         );
     }
 }

@@ -81,7 +81,7 @@ pub(crate) fn open(name: &DeviceName) -> Result<Device> {
     }
 }
 
-/// What a device calls itself, where it has a name of its own.
+/// The name of a device, where it has one of its own.
 pub(crate) fn model_name(device: &Device) -> Option<String> {
     gpu::model_name(device)
 }
@@ -135,7 +135,8 @@ mod gpu {
         Err(absent(name, found))
     }
 
-    /// What runs already: Burn starts a device once.
+    /// Handles of devices that run already: Burn starts a device once for the whole process, and a second start is an
+    /// error. Nothing but these handles is kept, and no result depends on them.
     static RUNNING: Mutex<Vec<(DeviceKind, Device)>> = Mutex::new(Vec::new());
 
     /// Starts a device, unless it runs; `None` if this machine has none of the kind.
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_told_the_known_ones() {
+    fn the_error_of_an_unknown_name_lists_the_known_ones() {
         for wrong in ["", "GPU", "cuda", "gpu:", "gpu:x", "gpu:+1", "gpu:99999999999999999999", "cpu "] {
             let error = wrong.parse::<DeviceName>().unwrap_err().to_string();
             assert!(error.contains(&format!("'{wrong}'")) && error.contains("gpu-software"), "{error}");

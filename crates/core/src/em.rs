@@ -1,6 +1,6 @@
 //! Expectation-maximisation (paper, appendix A) and closed-form mixture estimates (appendix B).
 //!
-//! E-step, exact: q_k = p(k | x) for every unlabelled row. M-step: a stretch of gradient steps on
+//! E-step, exact: q_k = p(k | x) for every unlabelled row. M-step: gradient steps until the next E-step on
 //! -sum_k q_k log p(x | k), whose gradient at the moment of the E-step equals the marginal's. The mixture itself
 //! can be re-estimated in closed form from z = f(x) and q:
 //!
@@ -22,15 +22,15 @@ use crate::{
 pub struct Em {
     /// Epochs between two E-steps.
     pub every: usize,
-    /// The mixture's share of the M-step.
+    /// What the M-step does to the mixture.
     pub mixture: MixtureStep,
 }
 
-/// How the mixture's own parameters move.
+/// How the mixture's own parameters are estimated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub enum MixtureStep {
-    /// They do not: the paper's setting.
+    /// They stay fixed: the paper's setting.
     Fixed,
     /// One closed-form estimate with each E-step, jointly with the flow.
     ClosedForm,
@@ -51,7 +51,7 @@ pub(crate) struct Expectation {
 }
 
 impl Expectation {
-    /// Whether all of it is numbers: a latent row that overflowed makes none.
+    /// Whether all values are finite; a latent row that overflowed makes them NaN.
     pub(crate) fn is_finite(&self) -> bool {
         let mixture = self.mixture.as_ref().is_none_or(|values| {
             let MixtureValues { means, log_sigma, log_weight, log_prior } = values;

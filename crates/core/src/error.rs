@@ -13,7 +13,7 @@ pub enum Error {
     #[error("invalid configuration: {0}")]
     Config(String),
 
-    /// Training produced numbers that are not numbers, again and again.
+    /// Training kept producing values that are not finite.
     #[error(
         "training diverged at step {step}: {cause}; {rollbacks} roll-backs with ever smaller steps did not help. \
          Lower the learning rate, or look for extreme values in the data"
@@ -44,7 +44,7 @@ pub enum Error {
     },
 
     /// A checkpoint of another run: other data, configuration or seed.
-    #[error("{}: this checkpoint belongs to another run ({reason}); choose another --checkpoint directory, or start without --resume", path.display())]
+    #[error("{}: this checkpoint belongs to another run ({reason}); choose another checkpoint directory, or do not resume", path.display())]
     ForeignCheckpoint {
         /// The checkpoint.
         path: PathBuf,
@@ -52,12 +52,12 @@ pub enum Error {
         reason: String,
     },
 
-    /// The file system said no.
+    /// A file or directory that cannot be read or written.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
 }

@@ -1,8 +1,8 @@
-//! Images: the flows that suit them, and fits with nothing to choose.
+//! Flows for images.
 //!
 //! An image is a row of pixel values 0 to 255 in the order [channel, row, column]. Rows become v = (x + 1/2) / 256,
 //! which the flow's first layer takes to the logits; training replaces the half by uniform noise (dequantisation).
-//! Everything else is as for tables: the model predicts, encodes, samples and is stored in the same way, and
+//! Prediction, encoding, sampling and files are those of tables, and
 //! log p(x) is the density of pixel values, so that [`bits_per_dim`] needs only it.
 
 use ndarray::{Array2, ArrayView2};
@@ -15,8 +15,8 @@ use crate::{
     bijection::{BijectionSpec, ConvNet, Form, ImageMask, ImageShape},
 };
 
-/// Pixel values spread over their cells, x + u - 1/2 with u uniform in [0, 1). The mean log-density of such rows bounds
-/// the log-probability of the images they came from, which that of the cells' middles does not.
+/// Dequantised pixel values, x + u - 1/2 with u uniform in [0, 1). The mean log-density of such rows is a lower bound of
+/// the log-probability of the images; that of the cells' centres is not.
 pub fn dequantised(x: ArrayView2<f64>, rng: &mut Rng) -> Array2<f64> {
     x.mapv(|x| x + rng.random_range(-0.5..0.5))
 }
@@ -30,7 +30,7 @@ pub fn bits_per_dim(log_marginal: &[f64], dim: usize) -> f64 {
 /// Couplings between two squeezes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct LightStage {
+pub struct ImageStage {
     /// How many.
     pub couplings: usize,
     /// Channels of their nets.
@@ -46,7 +46,15 @@ pub enum ImageFlow {
         /// The images.
         shape: ImageShape,
         /// The stages.
-        stages: Vec<LightStage>,
+        stages: Vec<ImageStage>,
+    },
+    /// Logit; then stages of a squeeze and steps of channel mixing and a coupling with two plain convolutions, without
+    /// batch normalisation.
+    Plain {
+        /// The images.
+        shape: ImageShape,
+        /// The stages.
+        stages: Vec<ImageStage>,
     },
     /// The paper's multi-scale RealNVP (appendix D), laid out as in the authors' code.
     Paper {
@@ -68,24 +76,10 @@ impl ImageFlow {
         let mut layers = vec![BijectionSpec::Logit { alpha: ALPHA }];
         match self {
             Self::Light { shape, stages } => {
-                let mut shape = *shape;
-                for stage in stages {
-                    layers.push(BijectionSpec::Squeeze { shape });
-                    shape = shape.squeezed();
-                    for _ in 0..stage.couplings {
-                        // Reversed, so that what one coupling changed the next one keeps.
-                        layers.push(BijectionSpec::ChannelMix {
-                            shape,
-                            order: (0..shape.channels).rev().collect(),
-                        });
-                        layers.push(BijectionSpec::ConvAffine {
-                            shape,
-                            mask: ImageMask::Channels,
-                            net: ConvNet::Light { hidden: stage.hidden },
-                            form: Form::ScaleThenShift,
-                        });
-                    }
-                }
+                layers.extend(staged(*shape, stages, |hidden| ConvNet::Light { hidden }));
+            }
+            Self::Plain { shape, stages } => {
+                layers.extend(staged(*shape, stages, |hidden| ConvNet::Plain { hidden }));
             }
             Self::Paper { shape, hidden, blocks } => {
                 let couplings = |shape: ImageShape,
@@ -118,7 +112,32 @@ impl ImageFlow {
                 shape.height, shape.width
             )));
         }
-        let stages = vec![LightStage { couplings: 6, hidden: 32 }, LightStage { couplings: 8, hidden: 64 }];
+        let stages = vec![ImageStage { couplings: 6, hidden: 32 }, ImageStage { couplings: 8, hidden: 64 }];
         Ok(Self::Light { shape, stages })
     }
+}
+
+/// Stages of a squeeze and steps of channel mixing and a coupling.
+fn staged(
+    mut shape: ImageShape,
+    stages: &[ImageStage],
+    net: impl Fn(usize) -> ConvNet,
+) -> Vec<BijectionSpec> {
+    let mut layers = Vec::new();
+    for stage in stages {
+        layers.push(BijectionSpec::Squeeze { shape });
+        shape = shape.squeezed();
+        for _ in 0..stage.couplings {
+            // Reversed, so that what one coupling changed the next one keeps.
+            let order = (0..shape.channels).rev().collect();
+            layers.push(BijectionSpec::ChannelMix { shape, order });
+            layers.push(BijectionSpec::ConvAffine {
+                shape,
+                mask: ImageMask::Channels,
+                net: net(stage.hidden),
+                form: Form::ScaleThenShift,
+            });
+        }
+    }
+    layers
 }

@@ -4,9 +4,22 @@
 //! unlabelled rows train it together by exact likelihood. After Izmailov, Kirichenko, Finzi and Wilson,
 //! "Semi-Supervised Learning with Normalizing Flows" (ICML 2020); sections and equations named in these docs are
 //! that paper's.
+//!
+//! This crate is the mathematics, on arrays: the crate `flowgmm` reads data, chooses settings and fits models with it.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`bijection`] | invertible maps and their log-determinants |
+//! | [`objective`] | what training minimises |
+//! | [`train`] | batches, optimiser, training loop |
+//! | [`checkpoint`] | fits that can be interrupted and resumed |
+//! | [`analysis`] | the latent space: boundaries, interpolation, features |
+//! | [`tensor`] | devices, precision, and the border to `ndarray` |
+//! | [`rule`] | rules that settings must follow |
 
 pub mod analysis;
 mod architecture;
+mod atomic;
 pub mod bijection;
 mod certificate;
 pub mod checkpoint;
@@ -23,28 +36,38 @@ mod means;
 mod mixture;
 mod model;
 pub mod objective;
-mod residual;
 pub mod rule;
 mod stored;
 pub mod tensor;
 mod theta;
 pub mod train;
 
-pub use architecture::{Architecture, CouplingKind, Prior};
-pub use bijection::Bijection;
-pub use certificate::{Certificate, certify, jacobian, log_abs_det};
-pub use checkpoint::{Checkpoints, Resume};
-pub use container::Container;
-pub use dequantise::Dequantiser;
-pub use device::DeviceName;
-pub use em::{Em, MixtureStep, estimate};
-pub use error::{Error, Result};
+// A model: architecture, flow, mixture.
+pub use architecture::{Architecture, Between, Prior};
+pub use bijection::{Bijection, Transform};
 pub use flow::{Engine, Flow, FlowSpec};
-pub use flowgmm_kernels::instruction_set;
-pub use image::{ImageFlow, LightStage, bits_per_dim, dequantised};
-pub use means::{Means, centroids, spread};
+pub use image::{ImageFlow, ImageStage, bits_per_dim, dequantised};
+pub use means::{Means, centroids, component_means};
 pub use mixture::{Covariance, Mixture, MixtureSpec, MixtureValues, Trainable};
 pub use model::{Densities, FlowGmm, ModelSpec, SCORING_BATCH};
-pub use residual::ResidualTower;
-pub use stored::{fill, model_tensors};
-pub use theta::{Part, Theta};
+pub use theta::{ParameterSlice, Theta};
+
+// Estimation, and rows that are discrete.
+pub use dequantise::{Dequantiser, DiscreteRows};
+pub use em::{Em, MixtureStep, estimate};
+
+// Files.
+pub use atomic::atomic_write;
+pub use checkpoint::{Checkpoints, Resume};
+pub use container::Container;
+pub use stored::{load_tensors, model_tensors};
+
+// Devices, certificates, errors.
+pub use certificate::{Certificate, certify, jacobian, log_abs_det};
+pub use device::DeviceName;
+pub use error::{Error, Result};
+pub use flowgmm_kernels::instruction_set;
+
+/// Settings that have a new name: the path of the old key in a configuration, and that of the new one.
+pub const RENAMED_KEYS: &[(&str, &str)] =
+    &[("architecture.prior.values.imagined", "architecture.prior.values.pseudo_count")];

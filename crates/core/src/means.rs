@@ -43,12 +43,12 @@ pub enum Means {
 
 impl Means {
     /// Whether the placement depends on rows.
-    pub fn looks_at_data(&self) -> bool {
+    pub fn depends_on_data(&self) -> bool {
         matches!(self, Self::Centroids { .. } | Self::Separated { .. })
     }
 
     /// Means `[n_classes, dim]`; `z` and the weights `q` (`[n, n_classes]`, rows of a label or a soft label)
-    /// are looked at by [`Means::Centroids`] only.
+    /// are used by [`Means::Centroids`] and [`Means::Separated`] only.
     pub fn place(
         &self,
         n_classes: usize,
@@ -127,11 +127,11 @@ pub fn centroids(z: ArrayView2<f64>, q: ArrayView2<f64>) -> Array2<f64> {
     means
 }
 
-/// Several means per class: `per_class` centres of each class' rows by weighted k-means, moved as their class mean was.
+/// Several means per class: `per_class` centres of each class' rows by k-means, translated with their class mean.
 ///
-/// Starts from the rows farthest from the centres so far, so it needs no randomness. Returns
+/// k-means starts from the rows farthest from the centres so far, so it needs no randomness. Returns
 /// `[n_classes * per_class, dim]`, class by class.
-pub fn spread(
+pub fn component_means(
     class_means: ArrayView2<f64>,
     z: ArrayView2<f64>,
     q: ArrayView2<f64>,

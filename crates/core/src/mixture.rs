@@ -136,7 +136,7 @@ pub struct Mixture {
 const LOG_2PI: f64 = 1.837_877_066_409_345_3;
 /// No mixture asks for more Gaussians than this; a file that does is damaged or hostile.
 const MAX_COMPONENTS: usize = 1 << 16;
-/// The same for the padded table of (class, slot).
+/// Nor a larger padded table of (class, slot).
 const MAX_SLOTS: usize = 1 << 18;
 /// Log-weight of a slot that is not there: far below any real one, yet finite, so that no NaN can arise.
 const ABSENT: f64 = -1e30;
@@ -184,7 +184,7 @@ impl Mixture {
         self.engine
     }
 
-    /// The same mixture on another engine.
+    /// This mixture, computed by another engine.
     pub fn with_engine(mut self, engine: Engine) -> Self {
         self.engine = engine;
         self
@@ -212,7 +212,7 @@ impl Mixture {
         vec![&self.means, &self.log_sigma, &self.weights]
     }
 
-    /// The same, to be updated.
+    /// The parameters of [`Mixture::thetas`], to be updated.
     pub fn thetas_mut(&mut self) -> Vec<&mut Theta> {
         vec![&mut self.means, &mut self.log_sigma, &mut self.weights]
     }
@@ -308,7 +308,7 @@ impl Mixture {
 
     /// Latent draws: class `class` (or a class from the prior), then one of its Gaussians, then mu + T sigma eps.
     ///
-    /// Returns z `[n, dim]` and the class of each row. T = 0 gives the means, T = 1 the model's own spread.
+    /// Returns z `[n, dim]` and the class of each row. T = 0 gives the means, T = 1 samples of the model.
     pub fn sample(
         &self,
         n: usize,

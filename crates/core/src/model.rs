@@ -1,4 +1,4 @@
-//! FlowGMM (paper, section 4): a flow and a latent mixture, read as one density and one classifier.
+//! FlowGMM (paper, section 4): a flow and a latent mixture, which are a density and a classifier at once.
 //!
 //!   log p(x | k) = log p(z | k) + log|det df/dx|,   z = f(x)
 //!   log p(x)     = logsumexp_k [ log pi_k + log p(x | k) ]
@@ -11,15 +11,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Error, Result,
-    bijection::{Bijection, Dropout, Init, Mapped, Statistics},
-    flow::{Engine, Flow, FlowSpec, Image},
+    bijection::{Bijection, Dropout, Init, Mapped, NormStatistics},
+    flow::{Engine, Flow, FlowOutput, FlowSpec},
     fused,
     mixture::{Covariance, Mixture, MixtureSpec, MixtureValues},
     tensor::{Place, log_normalise, log_sum_exp, to_array},
     theta::Theta,
 };
 
-/// The architecture of a model: everything but its numbers.
+/// The architecture of a model: everything but its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelSpec {
@@ -30,10 +30,10 @@ pub struct ModelSpec {
 }
 
 impl ModelSpec {
-    /// Number of values of a model of this architecture, or `None` if it overflows: known before anything is allocated.
+    /// Number of values of a model of this architecture, computed before anything is allocated; `None` if it overflows.
     pub fn n_parameters(&self) -> Option<usize> {
         let total = self.flow.layers.iter().try_fold(self.flow.n_parameters()?, |sum, layer| {
-            sum.checked_add(layer.n_statistics()?) // stored, though not trained
+            sum.checked_add(layer.n_running_statistics()?) // in the file, though not trained
         })?;
         let MixtureSpec { dim, covariance, .. } = self.mixture;
         let sigmas = match covariance {
@@ -56,7 +56,7 @@ pub struct FlowGmm {
     mixture: Mixture,
 }
 
-/// What the model says about a batch of rows.
+/// Latent rows, log-densities and the prior of a batch of rows.
 #[derive(Clone, Debug)]
 pub struct Densities {
     /// z = f(x), `[n, dim]`.
@@ -83,7 +83,7 @@ impl Densities {
         log_normalise(self.log_joint())
     }
 
-    /// The same for a stretch of rows.
+    /// The densities of `length` rows from `start` on.
     pub fn rows(&self, start: usize, length: usize) -> Self {
         Self {
             z: self.z.clone().narrow(0, start, length),
@@ -106,7 +106,7 @@ impl FlowGmm {
         Ok(Self { flow, mixture })
     }
 
-    /// A model of this architecture whose numbers are about to be replaced by stored ones.
+    /// A model of this architecture whose parameters are about to be loaded from a file.
     pub fn blank(spec: &ModelSpec, place: &Place) -> Result<Self> {
         let c = spec.mixture.n_components();
         let sigma_columns = match spec.mixture.covariance {
@@ -148,35 +148,36 @@ impl FlowGmm {
         self.mixture.spec().n_classes()
     }
 
-    /// The same model on another engine.
+    /// This model, computed by another engine.
     pub fn with_engine(mut self, engine: Engine) -> Self {
         self.flow = self.flow.with_engine(engine);
         self.mixture = self.mixture.with_engine(engine);
         self
     }
 
-    /// The same model with batch normalisations by other statistics: those of the batch are for training.
-    pub fn with_statistics(mut self, statistics: Statistics) -> Self {
+    /// This model with batch normalisation by running statistics (prediction) or by those of the batch (training).
+    pub fn with_statistics(mut self, statistics: NormStatistics) -> Self {
         self.flow = self.flow.with_statistics(statistics);
         self
     }
 
-    /// Whether the flow has batch normalisations.
-    pub fn has_statistics(&self) -> bool {
+    /// Whether the flow has batch normalisation, and so running statistics.
+    pub fn has_running_statistics(&self) -> bool {
         self.flow.trained().contains(&false)
     }
 
-    /// Moves the stored statistics of batch normalisations towards those of rows.
-    pub fn settle(&mut self, x: Tensor<2>, momentum: f64) {
-        self.flow.settle(x, momentum);
+    /// Moves the running statistics of batch normalisation towards those of a batch,
+    /// m <- (1 - momentum) m + momentum m_batch.
+    pub fn update_running_statistics(&mut self, x: Tensor<2>, momentum: f64) {
+        self.flow.update_running_statistics(x, momentum);
     }
 
-    /// Where the model computes.
+    /// Device and precision of the model.
     pub fn place(&self) -> Place {
         self.mixture.thetas()[0].place()
     }
 
-    /// The same numbers in another place or precision.
+    /// A copy of the model on another device or in another precision.
     pub fn to_place(&self, place: &Place) -> Self {
         let mut model = self.clone();
         for theta in model.thetas_mut() {
@@ -205,24 +206,24 @@ impl FlowGmm {
         self.flow.adapt(x);
     }
 
-    /// Everything the model says about rows.
+    /// Latent values and log-densities of rows.
     pub fn densities(&self, x: Tensor<2>) -> Densities {
-        let (z, log_conditional) = match self.flow.image(x) {
-            Image::Joined(rows, before) if self.mixture.engine() != Engine::Composed => {
+        let (z, log_conditional) = match self.flow.output(x) {
+            FlowOutput::Joined(rows, before) if self.mixture.engine() != Engine::Composed => {
                 let own = self.mixture.log_conditional_joined(&rows);
-                (fused::cut(rows).value, before.map_or(own.clone(), |before| own + before))
+                (fused::separate(rows).value, before.map_or(own.clone(), |before| own + before))
             }
-            image => {
-                let Mapped { value: z, log_det } = image.cut();
+            output => {
+                let Mapped { value: z, log_det } = output.separate();
                 (z.clone(), self.mixture.log_conditional(z) + log_det)
             }
         };
         Densities { z, log_conditional, log_prior: self.mixture.log_prior() }
     }
 
-    /// The same as a step of training sees it, with hidden units left out.
-    pub fn densities_dropping(&self, x: Tensor<2>, dropout: &mut Dropout) -> Densities {
-        let Mapped { value: z, log_det } = self.flow.image_dropping(x, dropout);
+    /// Latent values and log-densities of rows in a training step with dropout in the conditioners.
+    pub fn densities_with_dropout(&self, x: Tensor<2>, dropout: &mut Dropout) -> Densities {
+        let Mapped { value: z, log_det } = self.flow.forward_with_dropout(x, dropout);
         let log_conditional = self.mixture.log_conditional(z.clone()) + log_det;
         Densities { z, log_conditional, log_prior: self.mixture.log_prior() }
     }
@@ -277,7 +278,7 @@ impl FlowGmm {
         thetas
     }
 
-    /// The same, to be updated.
+    /// The parameters of [`FlowGmm::thetas`], to be updated.
     pub fn thetas_mut(&mut self) -> Vec<&mut Theta> {
         let mut thetas = self.flow.thetas_mut();
         thetas.extend(self.mixture.thetas_mut());

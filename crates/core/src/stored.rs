@@ -17,8 +17,12 @@ pub fn model_tensors(gmm: &FlowGmm, prefix: &str) -> BTreeMap<String, (Vec<usize
     tensors
 }
 
-/// Fills a model's parameters from a file, checking names, shapes and finiteness.
-pub fn fill(gmm: &mut FlowGmm, file: &mut Container, prefix: &str) -> std::result::Result<(), String> {
+/// Loads a model's parameters from a file, checking names, shapes and finiteness; the error says what is wrong.
+pub fn load_tensors(
+    gmm: &mut FlowGmm,
+    file: &mut Container,
+    prefix: &str,
+) -> std::result::Result<(), String> {
     let names = gmm.theta_names();
     let place = gmm.place();
     for (name, theta) in names.iter().zip(gmm.thetas_mut()) {

@@ -8,7 +8,7 @@ use ndarray::{Array2, ArrayView2};
 
 use crate::{Result, device, device::DeviceName};
 
-/// Where a model lives and in which precision it computes.
+/// The device of a model and the precision in which it computes.
 #[derive(Clone, Debug)]
 pub struct Place {
     /// The Burn device.
@@ -23,7 +23,7 @@ impl Place {
         Self { device: Device::flex(), dtype: DType::F32 }
     }
 
-    /// The device of this name in single precision, or an error that says what it takes to have it.
+    /// The device of this name in single precision, or an error that says how to get it.
     pub fn on(name: &DeviceName) -> Result<Self> {
         Ok(Self { device: device::open(name)?, dtype: DType::F32 })
     }
@@ -33,12 +33,12 @@ impl Place {
         Self { device: Device::flex(), dtype: DType::F64 }
     }
 
-    /// What the hardware calls itself: `cpu`, or the GPU's own name.
+    /// The hardware's name: `cpu`, or the GPU's own name.
     pub fn describe(&self) -> String {
         device::model_name(&self.device).unwrap_or_else(|| "cpu".into())
     }
 
-    /// The place a tensor is in.
+    /// The device and precision of a tensor.
     pub fn of<const D: usize>(tensor: &Tensor<D>) -> Self {
         Self { device: tensor.device().without_autodiff(), dtype: tensor.dtype() }
     }

@@ -7,7 +7,7 @@ mod support;
 use burn::tensor::Tensor;
 use flowgmm_core::{
     Engine, Flow, FlowSpec,
-    bijection::{Bijection, BijectionSpec, Form, Init, Mapped, Mask},
+    bijection::{Bijection, BijectionSpec, Form, Init, Mapped, Mask, Transform},
     tensor::{Place, to_vec},
 };
 use proptest::prelude::*;
@@ -56,10 +56,10 @@ proptest! {
 /// Couplings with random masks.
 fn couplings(dim: usize, depth: usize, hidden: &[usize], form: Form, rng: &mut Rng) -> FlowSpec {
     let masks = [Mask::KeepEven, Mask::KeepOdd, Mask::KeepFirst, Mask::KeepSecond];
-    let layers = (0..depth).map(|_| BijectionSpec::Affine {
+    let layers = (0..depth).map(|_| BijectionSpec::Coupling {
         mask: *masks.choose(rng).expect("four"),
         hidden: hidden.to_vec(),
-        form,
+        transform: Transform::Affine { form },
     });
     FlowSpec { dim, layers: layers.collect() }
 }

@@ -41,8 +41,8 @@ impl Cost {
         let rows_per_step = labelled.min(train.batch_labelled) + views * unlabelled;
         let flow = config.architecture.flow(data.dim());
         let flop_per_step = 3.0 * rows_per_step as f64 * flow.flop();
-        let step = rows_per_step as f64 * flow.kept();
-        let scoring = n.min(SCORING_BATCH) as f64 * flow.kept_at_once();
+        let step = rows_per_step as f64 * flow.stored_activations();
+        let scoring = n.min(SCORING_BATCH) as f64 * flow.live_activations();
         let weights = flow.n_parameters().map_or(f64::INFINITY, |n| n as f64) * COPIES;
         let data = n as f64 * flow.dim as f64 * (3.0 * DOUBLE + SINGLE);
         Self {

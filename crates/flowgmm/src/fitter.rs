@@ -162,11 +162,11 @@ impl<'a> Fitter<'a> {
             }
             Some(Calibration::Expected { accuracy }) => problem.temperature_for(&gmm, accuracy),
         };
-        if let Prior::Estimated { imagined } = self.config.architecture.prior
+        if let Prior::Estimated { pseudo_count } = self.config.architecture.prior
             && !self.data.unlabelled().is_empty()
         {
             let mut values = gmm.mixture().values();
-            let shares = problem.shares(&gmm, temperature, imagined);
+            let shares = problem.shares(&gmm, temperature, pseudo_count);
             values.log_prior = shares.into_iter().map(f64::ln).collect();
             gmm.set_mixture(&values)?;
         }
@@ -316,7 +316,7 @@ impl<'a> Fitter<'a> {
         let flow = Flow::new(architecture.flow(dim), architecture.init, &mut rng, &self.place)?;
         let mut flow = flow.with_engine(self.engine);
         flow.adapt(&self.place.rows(evenly_spaced(problem.x.view(), ADAPTING).view()));
-        let (z, q) = if architecture.means.looks_at_data() || architecture.per_class > 1 {
+        let (z, q) = if architecture.means.depends_on_data() || architecture.per_class > 1 {
             (flow.encode(problem.x.view(), &self.place), problem.weights(held))
         } else {
             (Array2::zeros((0, dim)), Array2::zeros((0, n_classes)))
@@ -327,7 +327,7 @@ impl<'a> Fitter<'a> {
         let means = if per_class == 1 {
             means
         } else {
-            flowgmm_core::spread(means.view(), z.view(), q.view(), per_class)
+            flowgmm_core::component_means(means.view(), z.view(), q.view(), per_class)
         };
         let spec = MixtureSpec {
             dim,

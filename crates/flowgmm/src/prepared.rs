@@ -12,7 +12,7 @@ use crate::{
 };
 use flowgmm_core::{
     Dequantiser, FlowGmm, Prior,
-    train::{Rows, TrainState, TrainingRows},
+    train::{TrainingMatrix, TrainState, TrainingRows},
 };
 
 /// Unlabelled rows that tell how sure a model is, at most.
@@ -110,14 +110,14 @@ impl Prepared {
             y: labelled.iter().filter_map(|&row| visible[row]).collect(),
             labelled: self.pick(&labelled),
             unlabelled: self.pick(&self.unlabelled),
-            soft,
+            soft_targets: soft,
             n_classes: self.n_classes,
         }
     }
 
-    fn pick(&self, rows: &[usize]) -> Rows {
+    fn pick(&self, rows: &[usize]) -> TrainingMatrix {
         let discrete = self.discrete.as_ref().map(|(x, by)| by.rows(x.view(), rows));
-        Rows::new(self.x.select(Axis(0), rows).view()).spread(discrete)
+        TrainingMatrix::new(self.x.select(Axis(0), rows).view()).dequantised(discrete)
     }
 
     /// An error unless every labelled row has a finite density: a run too short to give up must not end in NaN.

@@ -11,12 +11,11 @@ use serde_json::{Map, Value, json};
 use crate::{Error, FitConfig, Result};
 
 /// Settings that have another name than in earlier versions.
-const RENAMED_KEYS: [(&str, &str); 5] = [
+const RENAMED_KEYS: [(&str, &str); 4] = [
     ("columns", "quantile_transform"),
     ("guides", "teachers"),
     ("by", "method"),
     ("sharpness", "temperature"),
-    ("imagined", "pseudo_count"),
 ];
 
 /// Where a setting's value came from.
@@ -220,9 +219,9 @@ fn collect(
 
 /// What to say of a key that no setting has: its new name, or the keys there are.
 fn unknown(path: &str, known: Option<&Map<String, Value>>) -> String {
-    if let Some((_, new)) =
-        RENAMED_KEYS.iter().find(|(old, _)| path == *old || path.ends_with(&format!(".{old}")))
-    {
+    let renamed = RENAMED_KEYS.iter().chain(flowgmm_core::RENAMED_KEYS);
+    let mut renamed = renamed.filter(|(old, _)| path == *old || path.ends_with(&format!(".{old}")));
+    if let Some((_, new)) = renamed.next() {
         return format!("'{path}' is called '{new}' now");
     }
     match known {

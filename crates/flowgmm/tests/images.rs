@@ -7,9 +7,9 @@ mod support;
 use std::time::Duration;
 
 use flowgmm::{
-    Bijection, Checkpoints, Engine, FitConfig, Fitter, Flow, FlowSpec, ImageFlow, LightStage, Model,
+    Bijection, Checkpoints, Engine, FitConfig, Fitter, Flow, FlowSpec, ImageFlow, ImageStage, Model,
     Observer, Resume,
-    bijection::{BijectionSpec, Form, ImageMask, ImageShape, Init, Mapped, Statistics},
+    bijection::{BijectionSpec, Form, ImageMask, ImageShape, Init, Mapped, NormStatistics},
     bits_per_dim, dequantised,
     tensor::{Place, to_vec},
     train::{Control, ImageViews},
@@ -27,7 +27,7 @@ const SINGLE_GRADIENT: f64 = 2e-3;
 const SHAPE: ImageShape = ImageShape { channels: 1, height: 8, width: 8 };
 
 fn light(stages: &[(usize, usize)]) -> FlowSpec {
-    let stages = stages.iter().map(|&(couplings, hidden)| LightStage { couplings, hidden }).collect();
+    let stages = stages.iter().map(|&(couplings, hidden)| ImageStage { couplings, hidden }).collect();
     let mut layers = ImageFlow::Light { shape: SHAPE, stages }.layers();
     layers.remove(0); // the logit wants rows in [0, 1]
     FlowSpec { dim: SHAPE.dim(), layers }
@@ -47,7 +47,7 @@ fn kernels_equal_composed_operations() {
         let fused = flow(spec, seed).with_engine(Engine::Fused);
         let composed = fused.clone().with_engine(Engine::Composed);
         let x = place.rows(normal_rows(rows, SHAPE.dim(), rng).view());
-        for statistics in [Statistics::Stored, Statistics::Batch] {
+        for statistics in [NormStatistics::Running, NormStatistics::Batch] {
             let (one, other) =
                 (fused.clone().with_statistics(statistics), composed.clone().with_statistics(statistics));
             let (a, b) = (one.forward(x.clone()), other.forward(x.clone()));
@@ -59,7 +59,7 @@ fn kernels_equal_composed_operations() {
         assert_close("inverse", &to_vec(&a), &to_vec(&b), SINGLE);
         let probe = Probe::new(rows, SHAPE.dim(), rng, &place);
         let batch = |flow: &Flow| {
-            let mut flow = flow.clone().with_statistics(Statistics::Batch);
+            let mut flow = flow.clone().with_statistics(NormStatistics::Batch);
             // Statistics are no parameters of a training pass.
             let trained = flow.trained();
             let (of_x, of_thetas) = probe_gradients(&flow, &probe, &x);
@@ -98,7 +98,7 @@ fn a_row_is_mapped_alike_in_any_company() {
             assert_close("alone and among others", &to_vec(&alone.value), &to_vec(&mine), 1e-5);
         }
         // With statistics of the batch it does depend on the others: that is what must stay in training.
-        let batch = flow.with_statistics(Statistics::Batch);
+        let batch = flow.with_statistics(NormStatistics::Batch);
         let among = batch.forward(place.rows(x.view())).value.narrow(0, 0, 1);
         let fewer = batch.forward(place.rows(x.slice(ndarray::s![..4, ..]))).value.narrow(0, 0, 1);
         assert_ne!(bits(&to_vec(&among)), bits(&to_vec(&fewer)));
@@ -113,8 +113,8 @@ fn settled_statistics_are_those_of_the_batch() {
     let rng = &mut semisup::rng(6);
     let mut flow = Flow::new(spec, Init::Random, rng, &place).unwrap();
     let x = place.rows(normal_rows(64, SHAPE.dim(), rng).view());
-    let settled = to_vec(&flow.settle(x.clone(), 1.0));
-    let batch = flow.clone().with_statistics(Statistics::Batch).forward(x.clone());
+    let settled = to_vec(&flow.update_running_statistics(x.clone(), 1.0));
+    let batch = flow.clone().with_statistics(NormStatistics::Batch).forward(x.clone());
     assert_eq!(bits(&settled), bits(&to_vec(&batch.value)));
     // Stored variances are unbiased, so the two differ by a factor of about 1 + 1/4096.
     let stored = flow.forward(x);
@@ -141,7 +141,7 @@ fn the_papers_flows_have_the_authors_parameter_counts() {
         let trained = flow.thetas().into_iter().zip(flow.trained());
         let count: usize = trained.filter(|(_, on)| *on).map(|(theta, _)| theta.len()).sum();
         assert_eq!(spec.n_parameters(), Some(count));
-        let statistics: usize = spec.layers.iter().map(|layer| layer.n_statistics().unwrap()).sum();
+        let statistics: usize = spec.layers.iter().map(|layer| layer.n_running_statistics().unwrap()).sum();
         let stored = flow.thetas().into_iter().zip(flow.trained()).filter(|(_, on)| !*on);
         assert_eq!(statistics, stored.map(|(theta, _)| theta.len()).sum::<usize>());
     }
@@ -189,7 +189,7 @@ fn bars(n: usize, seed: u64) -> (SemiSupervised, Vec<usize>) {
 
 fn small(data: &SemiSupervised, steps: usize) -> FitConfig {
     let mut config = FitConfig::image(data, SHAPE).unwrap();
-    let stages = vec![LightStage { couplings: 2, hidden: 8 }, LightStage { couplings: 2, hidden: 8 }];
+    let stages = vec![ImageStage { couplings: 2, hidden: 8 }, ImageStage { couplings: 2, hidden: 8 }];
     config.architecture.image = Some(ImageFlow::Light { shape: SHAPE, stages });
     config.architecture.hidden = vec![16];
     config.train.views = Some(ImageViews::shifts(SHAPE, 1));

@@ -8,7 +8,7 @@ mod support;
 use std::{collections::BTreeMap, fs, path::Path, sync::OnceLock, time::Instant};
 
 use flowgmm::{
-    CouplingKind, Covariance, Error, FitConfig, Model, MultiStart, Prepare,
+    Transform, Covariance, Error, FitConfig, Model, MultiStart, Prepare,
     bijection::Form,
     tensor::{Place, to_vec},
 };
@@ -65,9 +65,9 @@ fn a_loaded_model_gives_the_scores_of_the_saved_one() {
     variants[1].prepare = Prepare::Pca { dims: 2, whiten: 0.5 };
     variants[1].architecture.per_class = 2;
     variants[1].architecture.covariance = Covariance::Diagonal;
-    variants[2].architecture.coupling = CouplingKind::Spline { bins: 4, bound: 3.0 };
+    variants[2].architecture.coupling = Transform::Spline { bins: 4, bound: 3.0 };
     variants[3].prepare = Prepare::Standardise;
-    variants[3].architecture.coupling = CouplingKind::Affine { form: Form::ShiftThenScale };
+    variants[3].architecture.coupling = Transform::Affine { form: Form::ShiftThenScale };
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("model");
     for config in variants {

@@ -32,7 +32,7 @@ fn problem(labels: [usize; 2]) -> (SemiSupervised, Vec<usize>) {
 fn even_labels_of_uneven_rows() {
     let (data, _) = problem([40, 40]);
     let mut config = Recipe::choose(&data, 0).expect("labels of both classes").config;
-    let Prior::Estimated { imagined } = config.architecture.prior else {
+    let Prior::Estimated { pseudo_count } = config.architecture.prior else {
         panic!("labels are even: {:?}", config.architecture.prior)
     };
     assert!((imagined - 0.1).abs() < 1e-12, "2 K^2 / n = 2 * 4 / 80");

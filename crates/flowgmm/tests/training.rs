@@ -18,7 +18,7 @@ use flowgmm::{
     objective::{Agreement, Consistency, Scale, SoftTargets},
     tensor::{Place, to_vec},
     train::{
-        Control, EpochRecord, Refine, Rows, Schedule, Shape, TrainConfig, TrainState, Trainer, TrainingRows,
+        Control, EpochRecord, Refine, TrainingMatrix, Schedule, DecayShape, TrainConfig, TrainState, Trainer, TrainingRows,
     },
 };
 use ndarray::Array2;
@@ -109,7 +109,7 @@ fn variants() -> Vec<(&'static str, FitConfig)> {
 }
 
 fn constant(peak: f64) -> Schedule {
-    Schedule { peak, warm_up: 0.0, shape: Shape::Constant }
+    Schedule { peak, warm_up: 0.0, shape: DecayShape::Constant }
 }
 
 /// Stops after this many steps, counted over all stages.

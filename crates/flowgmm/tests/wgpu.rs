@@ -15,7 +15,7 @@ mod support;
 use std::time::{Duration, Instant};
 
 use flowgmm::{
-    Checkpoints, CouplingKind, DeviceName, Em, Engine, Error, FitConfig, Fitter, Flow, FlowSpec, MixtureStep,
+    Checkpoints, Transform, DeviceName, Em, Engine, Error, FitConfig, Fitter, Flow, FlowSpec, MixtureStep,
     Model, MultiStart, Observer, Resume, Trainable,
     bijection::{Bijection, BijectionSpec, Init, Mapped},
     objective::{Agreement, Consistency},
@@ -117,7 +117,7 @@ fn other_paths_through_training_agree_too() {
         config
     };
     let variants = [
-        ("splines", with(&|c| c.architecture.coupling = CouplingKind::Spline { bins: 4, bound: 4.0 })),
+        ("splines", with(&|c| c.architecture.coupling = Transform::Spline { bins: 4, bound: 4.0 })),
         (
             "trained mixture",
             with(&|c| {

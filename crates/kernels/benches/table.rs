@@ -83,7 +83,7 @@ struct Measured {
     peak: f64,
     /// The kernel's operations per second, in parts of the loop's.
     share: f64,
-    /// The same by CPU time of all threads.
+    /// Milliseconds by CPU time of all threads.
     cpu_share: f64,
 }
 

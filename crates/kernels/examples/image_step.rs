@@ -1,11 +1,13 @@
 //! Times a training pass over 144 images of 28 x 28 through the image layers of the CPU preset, and through parts of
-//! them: CPU time of all threads, which a busy machine does not stretch.
+//! them: CPU time of all threads, which other programs do not lengthen.
 //!
 //! `cargo run --release -p flowgmm-kernels --example image_step`
 
 use flowgmm_kernels::Form;
 use flowgmm_kernels::conv::Workspace;
-use flowgmm_kernels::image::{Half, ImageChain, ImageStep, LightCoupling, Mix, Plane, Squeeze, Statistics};
+use flowgmm_kernels::image::{
+    Half, ImageChain, ImageStep, LightCoupling, Mix, NormStatistics, Plane, Squeeze,
+};
 use rand::{Rng, SeedableRng};
 
 const N: usize = 144;
@@ -44,7 +46,7 @@ fn time(name: &str, steps: Vec<ImageStep>) {
     let mut times = [Vec::new(), Vec::new(), Vec::new()];
     for _ in 0..ROUNDS {
         let start = cpu_ms();
-        std::hint::black_box(chain.forward_only(&thetas, Statistics::Batch, &x, N));
+        std::hint::black_box(chain.forward_only(&thetas, NormStatistics::Batch, &x, N));
         let alone = cpu_ms();
         let (_, tape) = chain.forward(&thetas, &x, N);
         let forward = cpu_ms();

@@ -25,7 +25,7 @@ pub const EPSILON: f64 = 1e-5;
 pub struct Moments {
     /// `[channels]`
     pub mean: Vec<f32>,
-    /// `[channels]`, divided by the number of numbers, not by one less.
+    /// `[channels]`, divided by m, not by m - 1.
     pub variance: Vec<f32>,
 }
 
@@ -135,7 +135,7 @@ pub(crate) struct Affine {
     pub shift: Lane,
 }
 
-/// A batch normalisation with its statistics settled.
+/// Batch normalisation with given statistics, as a scale and shift of each channel.
 #[derive(Clone, Debug)]
 pub(crate) struct Norm {
     pub affine: Vec<Affine>, // [blocks]

@@ -173,7 +173,7 @@ impl Coupling {
 
     /// `grad` `[dim, lanes]` of y -> of x; fills `signals` for [`crate::gradients`].
     ///
-    /// `wanted` says whether the kept columns' gradient is needed: nobody reads it at the first coupling
+    /// `wanted` says whether the kept columns' gradient is needed: it is not used at the first coupling
     /// when only parameters are trained.
     #[expect(clippy::too_many_arguments, reason = "the buffers of one panel, each a different one")]
     pub(crate) fn backward(

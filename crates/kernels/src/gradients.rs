@@ -239,7 +239,7 @@ struct Chunk<'a> {
 enum Tapes<'a> {
     /// All couplings' tapes, from the forward pass.
     Stored(&'a [Buffer]),
-    /// The tapes of the coupling at hand, made from the state behind it.
+    /// The tapes of the current coupling, recomputed from its output.
     Recomputed { z: &'a [Buffer], tapes: Vec<Buffer> },
 }
 

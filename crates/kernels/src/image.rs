@@ -12,9 +12,9 @@
 //! evaluation would spend on copies and bookkeeping is as much as its smaller convolutions cost.
 //!
 //! ```
-//! use flowgmm_kernels::image::{ImageChain, ImageStep, Plane, Squeeze, Statistics};
+//! use flowgmm_kernels::image::{ImageChain, ImageStep, Plane, Squeeze, NormStatistics};
 //! let chain = ImageChain::new(vec![ImageStep::Squeeze(Squeeze::new(Plane { channels: 1, height: 2, width: 2 }))]);
-//! let out = chain.forward_only(&[], Statistics::Batch, &[1.0, 2.0, 3.0, 4.0], 1);
+//! let out = chain.forward_only(&[], NormStatistics::Batch, &[1.0, 2.0, 3.0, 4.0], 1);
 //! assert_eq!(out, [1.0, 2.0, 3.0, 4.0, 0.0]); // four channels of one pixel, and the log-det
 //! ```
 
@@ -85,13 +85,13 @@ impl ImageStep {
     }
 }
 
-/// Which mean and variance batch normalisations use.
+/// Which mean and variance batch normalisation uses.
 #[derive(Clone, Copy, Debug)]
-pub enum Statistics<'a> {
-    /// Those of the rows at hand: training.
+pub enum NormStatistics<'a> {
+    /// Those of the batch: training.
     Batch,
-    /// Given ones, a slice for each coupling as [`LightCoupling::n_statistics`] has it: every row by itself.
-    Stored(&'a [&'a [f32]]),
+    /// Running statistics, [`LightCoupling::n_statistics`] values for each coupling: every row is mapped by itself.
+    Running(&'a [&'a [f32]]),
 }
 
 /// What a backward pass needs of the forward pass.
@@ -146,31 +146,37 @@ impl ImageChain {
     ///
     /// # Panics
     /// When a slice does not have the length its shape asks for.
-    pub fn forward_only(&self, thetas: &[&[f32]], statistics: Statistics, x: &[f32], n: usize) -> Vec<f32> {
+    pub fn forward_only(
+        &self,
+        thetas: &[&[f32]],
+        statistics: NormStatistics,
+        x: &[f32],
+        n: usize,
+    ) -> Vec<f32> {
         self.run(thetas, statistics, x, n, None)
     }
 
-    /// The same with statistics of the batch, and what [`ImageChain::backward`] needs.
+    /// Rows `x` `[n, dim]` -> `[n, dim + 1]` with statistics of the batch, and what [`ImageChain::backward`] needs.
     ///
     /// # Panics
     /// When a slice does not have the length its shape asks for.
     pub fn forward(&self, thetas: &[&[f32]], x: &[f32], n: usize) -> (Vec<f32>, ImageTape) {
         let mut tape = ImageTape { n, steps: Vec::with_capacity(self.steps.len()) };
-        let out = self.run(thetas, Statistics::Batch, x, n, Some(&mut tape.steps));
+        let out = self.run(thetas, NormStatistics::Batch, x, n, Some(&mut tape.steps));
         (out, tape)
     }
 
     fn run(
         &self,
         thetas: &[&[f32]],
-        statistics: Statistics,
+        statistics: NormStatistics,
         x: &[f32],
         n: usize,
         mut tape: Option<&mut Vec<StepTape>>,
     ) -> Vec<f32> {
         let thetas = self.check(thetas, x.len(), n, self.dim);
         let mut log_det = vec![0.0f32; n];
-        let mut stored = Stored::new(statistics);
+        let mut running = RunningStatistics::new(statistics);
         let mut state = x.to_vec();
         for (step, theta) in self.steps.iter().zip(thetas) {
             let (next, kept) = match step {
@@ -180,7 +186,7 @@ impl ImageChain {
                     (next, StepTape::Mix(state))
                 }
                 ImageStep::Coupling(step) => {
-                    let (next, kept) = step.forward(theta, stored.next(), state, &mut log_det);
+                    let (next, kept) = step.forward(theta, running.next(), state, &mut log_det);
                     (next, StepTape::Coupling(Box::new(kept)))
                 }
             };
@@ -201,20 +207,20 @@ impl ImageChain {
     ///
     /// # Panics
     /// When a slice does not have the length its shape asks for.
-    pub fn inverse(&self, thetas: &[&[f32]], statistics: Statistics, z: &[f32], n: usize) -> Vec<f32> {
+    pub fn inverse(&self, thetas: &[&[f32]], statistics: NormStatistics, z: &[f32], n: usize) -> Vec<f32> {
         let thetas = self.check(thetas, z.len(), n, self.dim);
-        let mut stored = Stored::new(statistics);
+        let mut running = RunningStatistics::new(statistics);
         let of_steps: Vec<_> = self
             .steps
             .iter()
-            .map(|step| if matches!(step, ImageStep::Coupling(_)) { stored.next() } else { None })
+            .map(|step| if matches!(step, ImageStep::Coupling(_)) { running.next() } else { None })
             .collect();
         let mut state = z.to_vec();
-        for ((step, theta), stored) in self.steps.iter().zip(thetas).zip(of_steps).rev() {
+        for ((step, theta), running) in self.steps.iter().zip(thetas).zip(of_steps).rev() {
             state = match step {
                 ImageStep::Squeeze(step) => step.inverse(&state),
                 ImageStep::Mix(step) => step.inverse(theta, &state),
-                ImageStep::Coupling(step) => step.inverse(theta, stored, state),
+                ImageStep::Coupling(step) => step.inverse(theta, running, state),
             };
         }
         state
@@ -274,14 +280,14 @@ impl ImageChain {
     }
 }
 
-/// Hands each coupling its statistics.
-struct Stored<'a>(Option<std::slice::Iter<'a, &'a [f32]>>);
+/// The running statistics of one coupling after the other.
+struct RunningStatistics<'a>(Option<std::slice::Iter<'a, &'a [f32]>>);
 
-impl<'a> Stored<'a> {
-    fn new(statistics: Statistics<'a>) -> Self {
+impl<'a> RunningStatistics<'a> {
+    fn new(statistics: NormStatistics<'a>) -> Self {
         Self(match statistics {
-            Statistics::Batch => None,
-            Statistics::Stored(all) => Some(all.iter()),
+            NormStatistics::Batch => None,
+            NormStatistics::Running(all) => Some(all.iter()),
         })
     }
 

@@ -35,7 +35,7 @@
 //! | `batch_norm`| the batch normalisation of a `conv::PreActConv`             |
 //! | `simd`      | sixteen f32 lanes on AVX-512, AVX2 or anything else         |
 //! | `peak`      | multiply-adds on registers alone, for the benches           |
-//! | `reference` | the same mathematics as plain f64 loops, for tests          |
+//! | `reference` | the mathematics as plain f64 loops, for tests               |
 //!
 //! ```
 //! use flowgmm_kernels::{Chain, Coupling, Form};
@@ -71,7 +71,7 @@ pub use adam::{AdamState, AdamStep, adam, sum_of_squares};
 pub use chain::{Chain, Memory, Tape};
 pub use coupling::{Coupling, Form};
 pub use gradients::Gradients;
-pub use mixture::{GaussianGradients, Gaussians, Tail, log_sum_exp};
+pub use mixture::{GaussianGradients, Gaussians, Tail};
 #[doc(hidden)]
 pub use peak::fma_peak;
 pub use simd::instruction_set;

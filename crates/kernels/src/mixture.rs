@@ -246,22 +246,6 @@ impl Kernel for ParameterGradient<'_> {
     }
 }
 
-/// log sum_k exp(a[n, k]) for rows of `columns` values: `[n]`.
-///
-/// # Panics
-/// When `columns` does not divide the number of values.
-pub fn log_sum_exp(a: &[f32], columns: usize) -> Vec<f32> {
-    assert!(columns > 0 && a.len().is_multiple_of(columns), "rows of {columns} columns");
-    let row = |row: &[f32]| {
-        let max = row.iter().copied().fold(f32::NEG_INFINITY, |m, v| if v > m || v.is_nan() { v } else { m });
-        if max == f32::NEG_INFINITY {
-            return max; // all weights are zero, and so is their sum
-        }
-        row.iter().map(|v| (v - max).exp()).sum::<f32>().ln() + max
-    };
-    a.chunks_exact(columns).map(row).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -297,7 +281,7 @@ mod tests {
             with(&Gaussians { dim, tail: self.tail, means, precisions: &precisions, constants: &constants })
         }
 
-        /// sum upstream * l in double precision, as the formula says.
+        /// sum upstream * l in double precision, by the formula.
         fn loss(&self, z: &[f64], means: &[f64], log_sigmas: &[f64]) -> f64 {
             let (dim, c) = (self.dim, means.len() / self.dim);
             let mut total = 0.0;
@@ -374,14 +358,5 @@ mod tests {
         };
         let one = run(1);
         assert!(one == run(2) && one == run(3));
-    }
-
-    #[test]
-    fn log_sum_exp_keeps_huge_and_tiny_numbers() {
-        let rows = [1000.0, 1000.0, -1000.0, -1001.0, f32::NEG_INFINITY, f32::NEG_INFINITY];
-        let found = log_sum_exp(&rows, 2);
-        assert!((found[0] - 1000.6931).abs() < 1e-3 && (found[1] + 999.6867).abs() < 1e-3);
-        assert_eq!(found[2], f32::NEG_INFINITY);
-        assert!(log_sum_exp(&[f32::NAN, 1.0], 2)[0].is_nan());
     }
 }

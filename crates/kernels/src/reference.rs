@@ -1,4 +1,4 @@
-//! The same chain as plain f64 loops: what the kernels are tested against. Slow, and meant to be read.
+//! A chain of couplings as plain f64 loops: what the kernels are tested against. Slow, and meant to be read.
 //!
 //! Columns, layouts and formulas are those of the crate's first page; parameters are f64 here so that
 //! finite differences of [`forward`] can check [`backward`].

@@ -1,9 +1,11 @@
-//! Runs of steps on images: the inverse undoes them, gradients are those of finite differences, stored statistics that
+//! Runs of steps on images: the inverse undoes them, gradients are those of finite differences, running statistics that
 //! equal the batch's give the batch's result, and bits do not depend on thread counts.
 
 use flowgmm_kernels::Form;
 use flowgmm_kernels::conv::Workspace;
-use flowgmm_kernels::image::{Half, ImageChain, ImageStep, LightCoupling, Mix, Plane, Squeeze, Statistics};
+use flowgmm_kernels::image::{
+    Half, ImageChain, ImageStep, LightCoupling, Mix, NormStatistics, Plane, Squeeze,
+};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -61,11 +63,11 @@ impl Case {
 fn the_inverse_undoes_the_run() {
     let chain = chain();
     let case = Case::new(&chain, 5, 1);
-    let (thetas, stored) = (case.thetas(), case.statistics());
-    let out = chain.forward_only(&thetas, Statistics::Stored(&stored), &case.x, case.n);
+    let (thetas, running) = (case.thetas(), case.statistics());
+    let out = chain.forward_only(&thetas, NormStatistics::Running(&running), &case.x, case.n);
     let z: Vec<f32> =
         out.chunks_exact(chain.dim() + 1).flat_map(|row| &row[..chain.dim()]).copied().collect();
-    let back = chain.inverse(&thetas, Statistics::Stored(&stored), &z, case.n);
+    let back = chain.inverse(&thetas, NormStatistics::Running(&running), &z, case.n);
     // A few roundings of 6e-8, through scales up to e^0.4 and convolutions good to 1e-5.
     assert!(back.iter().zip(&case.x).all(|(a, b)| (a - b).abs() < 2e-4));
 }
@@ -75,7 +77,7 @@ fn a_forward_pass_with_a_tape_is_the_one_without() {
     let chain = chain();
     let case = Case::new(&chain, 6, 2);
     let (out, _) = chain.forward(&case.thetas(), &case.x, case.n);
-    assert_eq!(out, chain.forward_only(&case.thetas(), Statistics::Batch, &case.x, case.n));
+    assert_eq!(out, chain.forward_only(&case.thetas(), NormStatistics::Batch, &case.x, case.n));
 }
 
 /// sum(out * weights) in double precision.
@@ -117,7 +119,7 @@ fn gradients_are_those_of_finite_differences() {
             let original = case.thetas[t].clone();
             compare(&format!("theta {t}"), got, &mut |step| {
                 case.thetas[t] = original.iter().zip(&direction).map(|(v, d)| v + step * d).collect();
-                probe(&chain.forward_only(&case.thetas(), Statistics::Batch, &case.x, case.n), &weights)
+                probe(&chain.forward_only(&case.thetas(), NormStatistics::Batch, &case.x, case.n), &weights)
             });
             case.thetas[t] = original;
             directions += 1;
@@ -129,7 +131,7 @@ fn gradients_are_those_of_finite_differences() {
         let original = case.x.clone();
         compare("x", got, &mut |step| {
             case.x = original.iter().zip(&direction).map(|(v, d)| v + step * d).collect();
-            probe(&chain.forward_only(&case.thetas(), Statistics::Batch, &case.x, case.n), &weights)
+            probe(&chain.forward_only(&case.thetas(), NormStatistics::Batch, &case.x, case.n), &weights)
         });
         case.x = original;
         directions += 1;
@@ -141,11 +143,11 @@ fn gradients_are_those_of_finite_differences() {
 fn rows_with_stored_statistics_do_not_see_each_other() {
     let chain = chain();
     let case = Case::new(&chain, 7, 5);
-    let (thetas, stored) = (case.thetas(), case.statistics());
-    let all = chain.forward_only(&thetas, Statistics::Stored(&stored), &case.x, case.n);
+    let (thetas, running) = (case.thetas(), case.statistics());
+    let all = chain.forward_only(&thetas, NormStatistics::Running(&running), &case.x, case.n);
     for row in 0..case.n {
         let x = &case.x[row * chain.dim()..][..chain.dim()];
-        let alone = chain.forward_only(&thetas, Statistics::Stored(&stored), x, 1);
+        let alone = chain.forward_only(&thetas, NormStatistics::Running(&running), x, 1);
         let among = &all[row * (chain.dim() + 1)..][..chain.dim() + 1];
         assert!(alone.iter().zip(among).all(|(a, b)| (a - b).abs() <= 1e-5 * (1.0 + b.abs())));
     }

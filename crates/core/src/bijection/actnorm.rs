@@ -60,7 +60,7 @@ impl Bijection for ActNorm {
             let mean = column().sum::<f64>() / n;
             let variance = column().map(|v| (v - mean) * (v - mean)).sum::<f64>() / n;
             shift.push(-mean);
-            // A constant column stays as wide as it is: there is nothing to standardise.
+            // A constant column keeps its scale: there is nothing to standardise.
             log_scale.push(if variance > 1e-12 { -0.5 * variance.ln() } else { 0.0 });
         }
         shift.extend(log_scale);

@@ -1,7 +1,7 @@
-//! What every coupling shares: the split of the columns and the network that looks at the kept ones.
+//! The conditioner of a coupling: the split of the columns and the network of the kept ones.
 //!
 //! o = W_m relu(... relu(W_1 x_keep + b_1) ...) + b_m, with x_keep `[n, keep]` and o `[n, outputs]`.
-//! The net sees only the kept columns and emits only what the changed ones need: half the work of masking.
+//! The net takes only the kept columns and gives only what the changed ones need: half the work of masking.
 
 use burn::tensor::{Int, Tensor, activation::relu};
 use rand::Rng as _;
@@ -10,7 +10,7 @@ use semisup::Rng;
 use super::{Dropout, Init, Mask};
 use crate::{tensor::Place, theta::Theta};
 
-/// Column split and layer sizes of a coupling. The parameters live with the coupling.
+/// Column split and layer sizes of a coupling. The coupling owns the parameters.
 #[derive(Clone, Debug)]
 pub(super) struct Conditioner {
     pub(super) dim: usize,
@@ -55,12 +55,12 @@ impl Conditioner {
         pieces
     }
 
-    /// Number of parts the network takes at the head of a parameter vector.
+    /// Number of slices at the start of the parameter vector that belong to the network.
     pub(super) fn n_parts(&self) -> usize {
         2 * (self.sizes.len() - 1)
     }
 
-    /// The network's output for rows of kept columns, with units of its first hidden layer left out if asked to.
+    /// The network's output for rows of kept columns, with dropout in its first hidden layer if asked for.
     pub(super) fn net(&self, theta: &Theta, kept: Tensor<2>, mut dropout: Option<&mut Dropout>) -> Tensor<2> {
         let layers = self.sizes.len() - 1;
         let rows = kept.dims()[0];
@@ -68,7 +68,7 @@ impl Conditioner {
         for i in 0..layers {
             let bias = theta.part(2 * i + 1);
             h = if self.sizes[i] == 0 {
-                bias.repeat_dim(0, rows) // nothing to look at: only the bias speaks
+                bias.repeat_dim(0, rows) // no inputs: the bias alone
             } else {
                 h.matmul(theta.part(2 * i).transpose()) + bias
             };
@@ -111,7 +111,7 @@ impl Conditioner {
 /// Columns by number; runs of neighbours are views, the rest is gathered.
 pub(super) fn select_columns(x: Tensor<2>, columns: &[usize]) -> Tensor<2> {
     match columns {
-        [] => Place::of(&x).matrix(Vec::new(), [x.dims()[0], 0]), // Burn narrows to nothing unwillingly
+        [] => Place::of(&x).matrix(Vec::new(), [x.dims()[0], 0]), // Burn's narrow does not take an empty range
         [first, rest @ ..] if rest.iter().zip(first + 1..).all(|(a, b)| *a == b) => {
             x.narrow(1, *first, columns.len())
         }

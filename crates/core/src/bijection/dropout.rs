@@ -10,7 +10,7 @@ use semisup::Rng;
 
 use crate::tensor::Place;
 
-/// Which hidden units a pass leaves out.
+/// Dropout of hidden units.
 #[derive(Debug)]
 pub struct Dropout {
     share: f64,
@@ -18,7 +18,7 @@ pub struct Dropout {
 }
 
 impl Dropout {
-    /// Leaves out each unit with probability `share`, below 1.
+    /// Drops each unit with probability `share`, below 1.
     pub fn new(share: f64, rng: Rng) -> Self {
         Self { share, rng }
     }
@@ -27,7 +27,7 @@ impl Dropout {
     pub(super) fn apply(&mut self, h: Tensor<2>) -> Tensor<2> {
         let shape = h.dims();
         let kept = 1.0 / (1.0 - self.share) as f32;
-        // A byte decides: 1/256 is finer than anyone sets p, and cheap.
+        // One random byte for each unit: 1/256 is a fine enough step of p, and cheap.
         let limit = (256.0 * self.share).round() as u16;
         let mut bytes = vec![0; shape[0] * shape[1]];
         self.rng.fill(bytes.as_mut_slice());

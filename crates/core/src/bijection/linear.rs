@@ -30,13 +30,13 @@ const LOG_DIAGONAL: usize = 2;
 impl Linear {
     pub(super) fn new(order: &[usize], init: Init, rng: &mut Rng, place: &Place) -> Self {
         let dim = order.len();
-        let spread = match init {
+        let sigma = match init {
             Init::Identity => 0.0,
             Init::Random => 0.3 / (dim as f64).sqrt(),
         };
         let mut draw = |n: usize| -> Vec<f64> {
             (0..n)
-                .map(|_| spread * <StandardNormal as Distribution<f64>>::sample(&StandardNormal, rng))
+                .map(|_| sigma * <StandardNormal as Distribution<f64>>::sample(&StandardNormal, rng))
                 .collect()
         };
         let pieces = vec![

@@ -17,7 +17,7 @@ pub enum Mask {
 }
 
 impl Mask {
-    /// The kept and the changed columns. A single column is always changed: it has no other to look at.
+    /// The kept and the changed columns. A single column is always changed: there is no other to condition on.
     pub fn split(self, dim: usize) -> (Vec<usize>, Vec<usize>) {
         if dim == 1 {
             return (Vec::new(), vec![0]);

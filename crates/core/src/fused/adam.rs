@@ -13,7 +13,7 @@ pub(crate) fn sum_of_squares(gradient: &Tensor<1>) -> Option<f64> {
     applies(gradient).then(|| flowgmm_kernels::sum_of_squares(values(&plain(gradient.clone()))))
 }
 
-/// One pass of Adam by the kernel, in place wherever nobody else holds the vectors. `ema` may be absent.
+/// One pass of Adam by the kernel, in place wherever the vectors are held only once. `ema` may be absent.
 pub(crate) fn adam(
     [theta, m, v]: [&mut Tensor<1>; 3],
     mut ema: Option<&mut Tensor<1>>,
@@ -39,7 +39,7 @@ pub(crate) fn adam(
     Some(())
 }
 
-/// A vector's storage, leaving a placeholder, so that it can be written without a copy.
+/// A vector's storage, leaving a placeholder, so that it can be written in place.
 fn take(tensor: &mut Tensor<1>) -> Plain {
     let device = tensor.device();
     plain(std::mem::replace(tensor, Tensor::zeros([1], (&device, DType::F32))))

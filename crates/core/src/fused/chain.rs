@@ -32,8 +32,8 @@ pub(crate) fn forward(
     Some(tensor(out, [n, chain.dim() + 1], x))
 }
 
-/// z and log_det from such rows.
-pub(crate) fn cut(rows: Tensor<2>) -> Mapped {
+/// z and log_det from rows `[n, dim + 1]`.
+pub(crate) fn separate(rows: Tensor<2>) -> Mapped {
     let dim = rows.dims()[1] - 1;
     Mapped { value: rows.clone().narrow(1, 0, dim), log_det: rows.narrow(1, dim, 1) }
 }
@@ -58,13 +58,13 @@ struct Run {
 impl Fused for Run {
     type Tape = Tape;
 
-    fn keeping(&self, thetas: &[Plain], x: &Plain) -> (Plain, Tape) {
+    fn forward_taped(&self, thetas: &[Plain], x: &Plain) -> (Plain, Tape) {
         let n = x.shape()[0];
         let (out, tape) = self.chain.forward_keeping(self.memory, &slices(thetas), values(x), n);
         (shaped(out, [n, self.chain.dim() + 1]), tape)
     }
 
-    fn alone(&self, thetas: &[Plain], x: &Plain) -> Plain {
+    fn forward_untaped(&self, thetas: &[Plain], x: &Plain) -> Plain {
         let n = x.shape()[0];
         shaped(self.chain.forward_only(&slices(thetas), values(x), n), [n, self.chain.dim() + 1])
     }

@@ -33,7 +33,8 @@ pub(crate) fn convolution(x: &Tensor<4>, w: &Tensor<2>, size: usize) -> Option<T
     Some(if tracked { y } else { y.without_autodiff() })
 }
 
-/// All convolutions share one stock of buffers.
+/// All convolutions share one stock of buffers. It is a pure cache of memory: contents are overwritten before they are
+/// read, so no result depends on it, and buffers are handed out under a lock.
 fn workspace() -> &'static Workspace {
     static SHARED: std::sync::OnceLock<Workspace> = std::sync::OnceLock::new();
     SHARED.get_or_init(Workspace::default)

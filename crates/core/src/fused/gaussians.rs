@@ -1,6 +1,6 @@
 //! The mixture's log-densities as one operation: log N(z; mu_c, diag(sigma_c^2)) for every row and Gaussian, plus the
-//! log-det where rows carry one. Taking rows as [`super::forward`] returns them saves what cutting them apart, and
-//! sewing their gradients together again, would cost: a twelfth of a step.
+//! log-det where rows carry one. Taking rows as [`super::forward`] returns them saves separating z from log_det and joining
+//! their gradients again: a twelfth of a step.
 
 use burn::{
     backend::{
@@ -17,7 +17,7 @@ use flowgmm_kernels::{Gaussians, Tail};
 
 use super::{Plain, Tracked, applies, contiguous, differentiable, plain, tensor, values};
 
-/// `[n, C]` from z `[n, dim]` (or `[n, dim + 1]`, if `tail` says so), flat means `[C * dim]` and flat log sigmas `[C]` or
+/// `[n, C]` from z `[n, dim]` (or `[n, dim + 1]`, with [`Tail::LogDet`]), flat means `[C * dim]` and flat log sigmas `[C]` or
 /// `[C * dim]`.
 pub(crate) fn log_densities(
     z: &Tensor<2>,
@@ -56,7 +56,7 @@ fn node(parents: [Tracked; 3], tail: Tail) -> Tracked {
     }
 }
 
-/// The mixture's parameters as the kernel wants them.
+/// The mixture's parameters in the form of the kernel.
 #[derive(Clone, Debug)]
 struct Parameters {
     dim: usize,
@@ -134,7 +134,7 @@ impl Backward<Flex, 3> for GaussiansBackward {
             grads.register::<Flex>(parent.id, vector(found.means));
         }
         if let Some(parent) = log_sigma {
-            // One sigma for all columns of a Gaussian gathers what each of them says.
+            // The gradient of a sigma that all columns share is the sum over the columns.
             let shared = parameters.dim / parameters.sigmas_each;
             let summed = found.log_sigmas.chunks_exact(shared).map(|own| own.iter().sum()).collect();
             grads.register::<Flex>(parent.id, vector(summed));

@@ -10,28 +10,28 @@ use super::{
     node::{Fused, Gradient, shaped, tracked},
     plain, plain_weights, slices, tensor, values,
 };
-use crate::{bijection::Statistics, theta::Theta};
+use crate::{bijection::NormStatistics, theta::Theta};
 
-/// Rows `[n, dim + 1]` of z and log_det, by the kernel, or `None` where only composed operations work: gradients are
-/// there for statistics of the batch alone.
+/// Rows `[n, dim + 1]` of z and log_det, by the kernel, or `None` where only composed operations work: the kernel
+/// has gradients only for statistics of the batch.
 pub(crate) fn image_forward(
     chain: &Arc<ImageChain>,
     thetas: &[&Theta],
-    stored: &[&Theta],
-    statistics: Statistics,
+    running: &[&Theta],
+    statistics: NormStatistics,
     x: &Tensor<2>,
 ) -> Option<Tensor<2>> {
     if !applies(x) || x.dims()[0] == 0 {
         return None;
     }
-    if x.is_autodiff() || thetas.iter().chain(stored).any(|theta| theta.value().is_autodiff()) {
-        let batch = statistics == Statistics::Batch || stored.is_empty();
+    if x.is_autodiff() || thetas.iter().chain(running).any(|theta| theta.value().is_autodiff()) {
+        let batch = statistics == NormStatistics::Batch || running.is_empty();
         return batch.then(|| tracked(chain, thetas, x));
     }
     let n = x.dims()[0];
-    let (weights, stored, rows) = (plain_weights(thetas), plain_weights(stored), plain(x.clone()));
-    let stored = slices(&stored);
-    let out = chain.forward_only(&slices(&weights), of(statistics, &stored), values(&rows), n);
+    let (weights, running, rows) = (plain_weights(thetas), plain_weights(running), plain(x.clone()));
+    let running = slices(&running);
+    let out = chain.forward_only(&slices(&weights), of(statistics, &running), values(&rows), n);
     Some(tensor(out, [n, chain.dim() + 1], x))
 }
 
@@ -39,40 +39,40 @@ pub(crate) fn image_forward(
 pub(crate) fn image_inverse(
     chain: &Arc<ImageChain>,
     thetas: &[&Theta],
-    stored: &[&Theta],
-    statistics: Statistics,
+    running: &[&Theta],
+    statistics: NormStatistics,
     z: &Tensor<2>,
 ) -> Option<Tensor<2>> {
     let wanted = |theta: &&Theta| theta.value().is_autodiff();
-    if !applies(z) || z.dims()[0] == 0 || z.is_autodiff() || thetas.iter().chain(stored).any(wanted) {
+    if !applies(z) || z.dims()[0] == 0 || z.is_autodiff() || thetas.iter().chain(running).any(wanted) {
         return None;
     }
     let [n, dim] = z.dims();
-    let (weights, stored, rows) = (plain_weights(thetas), plain_weights(stored), plain(z.clone()));
-    let stored = slices(&stored);
-    let x = chain.inverse(&slices(&weights), of(statistics, &stored), values(&rows), n);
+    let (weights, running, rows) = (plain_weights(thetas), plain_weights(running), plain(z.clone()));
+    let running = slices(&running);
+    let x = chain.inverse(&slices(&weights), of(statistics, &running), values(&rows), n);
     Some(tensor(x, [n, dim], z))
 }
 
-fn of<'a>(statistics: Statistics, stored: &'a [&'a [f32]]) -> kernels::Statistics<'a> {
+fn of<'a>(statistics: NormStatistics, running: &'a [&'a [f32]]) -> kernels::NormStatistics<'a> {
     match statistics {
-        Statistics::Batch => kernels::Statistics::Batch,
-        Statistics::Stored => kernels::Statistics::Stored(stored),
+        NormStatistics::Batch => kernels::NormStatistics::Batch,
+        NormStatistics::Running => kernels::NormStatistics::Running(running),
     }
 }
 
 impl Fused for Arc<ImageChain> {
     type Tape = ImageTape;
 
-    fn keeping(&self, thetas: &[Plain], x: &Plain) -> (Plain, ImageTape) {
+    fn forward_taped(&self, thetas: &[Plain], x: &Plain) -> (Plain, ImageTape) {
         let n = x.shape()[0];
         let (out, tape) = self.forward(&slices(thetas), values(x), n);
         (shaped(out, [n, self.dim() + 1]), tape)
     }
 
-    fn alone(&self, thetas: &[Plain], x: &Plain) -> Plain {
+    fn forward_untaped(&self, thetas: &[Plain], x: &Plain) -> Plain {
         let n = x.shape()[0];
-        let out = self.forward_only(&slices(thetas), kernels::Statistics::Batch, values(x), n);
+        let out = self.forward_only(&slices(thetas), kernels::NormStatistics::Batch, values(x), n);
         shaped(out, [n, self.dim() + 1])
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Each operation is one node of the autodiff graph with the kernel's hand-derived backward, and returns `None` where
 //! only composed operations work: another device, or double precision. The composed versions, in
-//! `bijection::affine`, `mixture` and `train::optim`, are the oracles (`tests/fused.rs`).
+//! `bijection::coupling`, `mixture` and `train::optim`, are the oracles (`tests/fused.rs`).
 //!
 //! | file | operation |
 //! |---|---|
@@ -10,10 +10,9 @@
 //! | `image` | a run of steps on images: parents (x, theta_1, ..., theta_m) |
 //! | `convolution` | one convolution of images: parents (x, W) |
 //! | `gaussians` | the mixture's log-densities: parents (rows of z or of z and log_det, means, log sigmas) |
-//! | `residual` | a tower of residual blocks on images: parents (x, theta_1, ..., theta_m) |
 //! | `adam` | the optimiser's update, in place |
 //!
-//! `node` is what those with parents (x, theta_1, ..., theta_m) share.
+//! `node` is what the operations with parents (x, theta_1, ..., theta_m) share.
 
 mod adam;
 mod chain;
@@ -21,7 +20,6 @@ mod convolution;
 mod gaussians;
 mod image;
 mod node;
-mod residual;
 
 use burn::{
     backend::{Autodiff, DispatchDevice, Flex, tensor::FloatTensor},
@@ -31,13 +29,12 @@ use burn::{
 use crate::theta::Theta;
 
 pub(crate) use adam::{adam, sum_of_squares};
-pub(crate) use chain::{cut, forward, inverse};
+pub(crate) use chain::{forward, inverse, separate};
 pub(crate) use convolution::convolution;
 pub(crate) use flowgmm_kernels::Tail;
 pub(crate) use gaussians::log_densities;
 pub(crate) use image::{image_forward, image_inverse};
 pub(crate) use node::MAX_THETAS;
-pub(crate) use residual::{Tower, residual_tower};
 
 type Plain = FloatTensor<Flex>;
 type Tracked = FloatTensor<Autodiff<Flex>>;
@@ -61,7 +58,7 @@ fn plain<const D: usize>(tensor: Tensor<D>) -> Plain {
     contiguous(tensor.try_into_primitive::<Flex>().expect("checked by `applies`"))
 }
 
-/// Copies only what is scattered: rows cut from a larger tensor lie together.
+/// Copies only views that are not contiguous; a range of rows of a larger tensor is.
 fn contiguous(tensor: Plain) -> Plain {
     if tensor.as_slice::<f32>().is_some() { tensor } else { tensor.to_contiguous() }
 }

@@ -1,4 +1,4 @@
-//! What runs and towers share: one node of the autodiff graph with parents (x, theta_1, ..., theta_m).
+//! What runs of couplings and of image steps share: one node of the autodiff graph with parents (x, theta_1, ..., theta_m).
 
 use std::{fmt::Debug, sync::Arc};
 
@@ -22,20 +22,20 @@ pub(crate) const MAX_THETAS: usize = 32;
 
 /// A kernel with a hand-derived backward.
 pub(super) trait Fused: Clone + Debug + Send + Sync + 'static {
-    /// What the backward pass needs of the way.
+    /// What the forward pass keeps for the backward pass.
     type Tape: Debug + Send + Sync;
 
-    /// The output, and the way to it.
-    fn keeping(&self, thetas: &[Plain], x: &Plain) -> (Plain, Self::Tape);
+    /// The output, and what the backward pass needs.
+    fn forward_taped(&self, thetas: &[Plain], x: &Plain) -> (Plain, Self::Tape);
 
-    /// The output.
-    fn alone(&self, thetas: &[Plain], x: &Plain) -> Plain;
+    /// The output without a tape.
+    fn forward_untaped(&self, thetas: &[Plain], x: &Plain) -> Plain;
 
     /// Gradients of every theta and, if it is wanted, of x.
     fn backward(&self, thetas: &[Plain], tape: &Self::Tape, upstream: &Plain, of_x: bool) -> Gradient;
 }
 
-/// What goes back.
+/// The result of a backward pass.
 pub(super) struct Gradient {
     pub thetas: Vec<Vec<f32>>,
     pub x: Option<Plain>,
@@ -67,10 +67,10 @@ fn node<K: Fused, const N: usize>(kernel: &K, parents: Vec<Tracked>) -> Tracked 
     let (x, thetas) = primitives.split_first().expect("x comes first");
     match NodeBackward::<K, N>(kernel.clone()).prepare::<NoCheckpointing>(guards).compute_bound().stateful() {
         OpsKind::Tracked(prepared) => {
-            let (out, tape) = kernel.keeping(thetas, x);
+            let (out, tape) = kernel.forward_taped(thetas, x);
             prepared.finish(Saved::<K> { thetas: thetas.to_vec(), tape: Arc::new(tape) }, out)
         }
-        OpsKind::UnTracked(prepared) => prepared.finish(kernel.alone(thetas, x)),
+        OpsKind::UnTracked(prepared) => prepared.finish(kernel.forward_untaped(thetas, x)),
     }
 }
 

@@ -11,7 +11,7 @@ use semisup::Rng;
 
 use super::Perturbation;
 use crate::{
-    dequantise::Discrete,
+    dequantise::DiscreteRows,
     objective::{Batch, UnlabelledBatch},
     tensor::Place,
 };
@@ -19,13 +19,21 @@ use crate::{
 /// What a random stream is for; streams of one seed never overlap.
 #[derive(Clone, Copy)]
 pub enum Purpose {
+    /// Fresh parameters.
     Parameters = 1,
+    /// The order of labelled rows.
     LabelledOrder = 2,
+    /// The order of unlabelled rows.
     UnlabelledOrder = 3,
+    /// Noise and views of a step's rows.
     Noise = 4,
+    /// Folds of a cross-validation.
     Folds = 5,
+    /// The placement of means.
     Means = 6,
+    /// The rows that settings are chosen on.
     Selection = 7,
+    /// Dropout of a step.
     Dropout = 8,
 }
 
@@ -36,23 +44,23 @@ pub fn stream(seed: u64, purpose: Purpose, index: u64) -> Rng {
     rng
 }
 
-/// Rows in single precision, ready to be gathered.
+/// Training rows in single precision, from which batches are gathered.
 #[derive(Clone, Debug)]
-pub struct Rows {
+pub struct TrainingMatrix {
     dim: usize,
     values: Vec<f32>,
-    /// The rows before preprocessing, if they are to be spread over the steps of their columns.
-    discrete: Option<Discrete>,
+    /// The rows before preprocessing, if they are dequantised.
+    discrete: Option<DiscreteRows>,
 }
 
-impl Rows {
-    /// Takes over rows of an array.
+impl TrainingMatrix {
+    /// Copies the rows of an array.
     pub fn new(x: ArrayView2<f64>) -> Self {
         Self { dim: x.ncols(), values: x.iter().map(|&v| v as f32).collect(), discrete: None }
     }
 
-    /// The same rows, spread over the steps of their columns whenever a batch is drawn.
-    pub fn spread(mut self, discrete: Option<Discrete>) -> Self {
+    /// These rows, dequantised with fresh noise whenever a batch is drawn.
+    pub fn dequantised(mut self, discrete: Option<DiscreteRows>) -> Self {
         self.discrete = discrete;
         self
     }
@@ -68,13 +76,13 @@ impl Rows {
     }
 
     /// All rows as an array.
-    pub fn array(&self) -> Array2<f64> {
+    pub(crate) fn array(&self) -> Array2<f64> {
         let values = self.values.iter().map(|&v| f64::from(v)).collect();
         Array2::from_shape_vec((self.len(), self.dim), values).expect("rows fill their shape")
     }
 
-    /// Some consecutive rows as a tensor.
-    pub fn stretch(&self, start: usize, count: usize, place: &Place) -> Tensor<2> {
+    /// `count` consecutive rows from `start` on as a tensor.
+    pub(crate) fn chunk(&self, start: usize, count: usize, place: &Place) -> Tensor<2> {
         let values = &self.values[start * self.dim..(start + count) * self.dim];
         place.rows_f32(values.to_vec(), [count, self.dim])
     }
@@ -91,9 +99,9 @@ impl Rows {
     }
 }
 
-/// Endless passes over rows in an order that is shuffled anew for each pass.
+/// Endless passes over rows, shuffled again for each pass.
 #[derive(Clone, Debug)]
-pub struct Order {
+struct Order {
     seed: u64,
     purpose: Purpose,
     n: usize,
@@ -109,12 +117,12 @@ impl std::fmt::Debug for Purpose {
 }
 
 impl Order {
-    pub fn new(seed: u64, purpose: Purpose, n: usize, batch: usize) -> Self {
+    fn new(seed: u64, purpose: Purpose, n: usize, batch: usize) -> Self {
         Self { seed, purpose, n, batch: batch.min(n), cached: None }
     }
 
     /// Row numbers of step `step`.
-    pub fn rows(&mut self, step: usize) -> Vec<usize> {
+    fn rows(&mut self, step: usize) -> Vec<usize> {
         let first = step as u64 * self.batch as u64;
         (first..first + self.batch as u64).map(|i| self.row(i)).collect()
     }
@@ -130,22 +138,22 @@ impl Order {
     }
 }
 
-/// The rows of a semi-supervised problem in the model's own space, and what is known of their classes.
+/// The rows of a semi-supervised problem in the model's own space, and what is known about their classes.
 #[derive(Clone, Debug)]
 pub struct TrainingRows {
     /// Labelled rows.
-    pub labelled: Rows,
+    pub labelled: TrainingMatrix,
     /// Their classes.
     pub y: Vec<usize>,
     /// Unlabelled rows.
-    pub unlabelled: Rows,
-    /// Soft targets of the unlabelled rows from outside the model, `[n_u, K]`.
-    pub soft: Option<Vec<f32>>,
+    pub unlabelled: TrainingMatrix,
+    /// Teacher predictions for the unlabelled rows, `[n_u, K]`.
+    pub soft_targets: Option<Vec<f32>>,
     /// Number of classes.
     pub n_classes: usize,
 }
 
-/// What is done to the rows of a step.
+/// How the rows of a step are perturbed.
 #[derive(Clone, Copy, Debug)]
 pub struct Noise<'a> {
     /// Standard deviation of Gaussian noise on rows that nothing else perturbs.
@@ -169,6 +177,7 @@ pub struct Batches<'a> {
 }
 
 impl<'a> Batches<'a> {
+    /// Batches of `sizes` labelled and unlabelled rows (all of them where there are fewer).
     pub fn new(rows: &'a TrainingRows, sizes: (usize, usize), seed: u64, noise: Noise<'a>) -> Self {
         Self {
             labelled: Order::new(seed, Purpose::LabelledOrder, rows.labelled.len(), sizes.0),
@@ -179,18 +188,18 @@ impl<'a> Batches<'a> {
         }
     }
 
-    /// From now on rows have one view.
-    pub fn one_view(&mut self) {
+    /// From now on unlabelled rows have one view.
+    pub(super) fn one_view(&mut self) {
         self.noise.two_views = false;
     }
 
-    /// From now on views are of this kind, if of any.
-    pub fn rest(&mut self, still: Option<&'a dyn Perturbation>) {
-        self.noise.labelled = self.noise.labelled.and(still);
-        self.noise.unlabelled = self.noise.unlabelled.and(still);
+    /// From now on rows that were perturbed are perturbed by this instead, if at all.
+    pub(super) fn replace_perturbation(&mut self, by: Option<&'a dyn Perturbation>) {
+        self.noise.labelled = self.noise.labelled.and(by);
+        self.noise.unlabelled = self.noise.unlabelled.and(by);
     }
 
-    /// The batch of step `step`; `q` are EM's responsibilities or the decisions of all unlabelled rows.
+    /// The batch of step `step`; `q` are EM's responsibilities or the pseudo-labels of all unlabelled rows.
     pub fn batch(&mut self, step: usize, q: Option<&[f32]>, place: &Place) -> Batch {
         let rng = &mut stream(self.seed, Purpose::Noise, step as u64);
         let (dim, k) = (self.rows.labelled.dim, self.rows.n_classes);
@@ -225,7 +234,7 @@ impl<'a> Batches<'a> {
             UnlabelledBatch {
                 x,
                 other_view,
-                soft: self.rows.soft.as_deref().map(per_class),
+                soft_targets: self.rows.soft_targets.as_deref().map(per_class),
                 responsibilities: q.map(per_class),
             }
         });
@@ -234,7 +243,7 @@ impl<'a> Batches<'a> {
 }
 
 /// Adds N(0, sigma^2) to every value.
-pub fn jitter(values: &mut [f32], sigma: f64, rng: &mut Rng) {
+pub(super) fn jitter(values: &mut [f32], sigma: f64, rng: &mut Rng) {
     if sigma > 0.0 {
         for value in values {
             let eps: f32 = StandardNormal.sample(rng);
@@ -248,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_pass_shows_every_row_once_and_no_two_passes_alike() {
+    fn every_pass_shows_every_row_once_and_each_in_another_order() {
         let mut order = Order::new(3, Purpose::UnlabelledOrder, 10, 4);
         let seen: Vec<usize> = (0..5).flat_map(|step| order.rows(step)).collect();
         for pass in seen.chunks_exact(10) {

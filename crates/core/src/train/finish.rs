@@ -1,25 +1,26 @@
-//! What a run leaves: the model to keep, with statistics of its own where it has batch normalisations.
+//! The model that a run leaves, with running statistics of its own where it has batch normalisation.
 
 use burn::tensor::Tensor;
 
-use super::{Perturbation, Rows, Trainer, batches::Noise};
+use super::{Noise, Perturbation, Trainer, TrainingMatrix};
 use crate::{model::FlowGmm, objective::predictions};
 
-/// Batches over which the statistics of a finished model are averaged, and of one that is only looked at.
-const SETTLING: usize = 64;
-const GLANCE: usize = 4;
-/// Rows per pass over all labelled rows.
+/// Batches over which the running statistics of a finished model are averaged.
+const FINAL_BATCHES: usize = 64;
+/// Batches over which those of a model in training are averaged, for its accuracy.
+const INTERIM_BATCHES: usize = 4;
+/// Rows per pass when all labelled or unlabelled rows are predicted.
 const PREDICTION_BATCH: usize = 2048;
 
 impl Trainer<'_> {
-    /// The model to keep: averaged weights if there is an average, and statistics of its own on training batches.
-    /// Those gathered on the way would belong to other weights.
+    /// The model to keep: averaged weights if there is an average, and their running statistics over training batches.
+    /// Statistics gathered during training would belong to other weights.
     pub fn finished(&self) -> FlowGmm {
-        self.settled(self.state.averaged(), SETTLING)
+        self.with_running_statistics(self.state.averaged(), FINAL_BATCHES)
     }
 
-    fn settled(&self, mut model: FlowGmm, count: usize) -> FlowGmm {
-        if !model.has_statistics() {
+    fn with_running_statistics(&self, mut model: FlowGmm, count: usize) -> FlowGmm {
+        if !model.has_running_statistics() {
             return model;
         }
         let place = model.place();
@@ -32,36 +33,36 @@ impl Trainer<'_> {
                 None => batch.x_l,
                 Some(rows) => Tensor::cat(vec![batch.x_l, rows.x], 0),
             };
-            model.settle(x, 1.0 / (i + 1) as f64);
+            model.update_running_statistics(x, 1.0 / (i + 1) as f64);
         }
         model
     }
 
-    /// Accuracy of the weights as they are on all labelled rows.
+    /// Accuracy of the current weights, not of their average, on all labelled rows.
     pub(super) fn labelled_accuracy(&self) -> f64 {
-        let model = self.settled(self.state.model.clone(), GLANCE);
-        let predicted = decided(&model, &self.rows.labelled);
+        let model = self.with_running_statistics(self.state.model.clone(), INTERIM_BATCHES);
+        let predicted = predicted(&model, &self.rows.labelled);
         let right = predicted.iter().zip(&self.rows.y).filter(|(a, b)| a == b).count();
         right as f64 / self.rows.y.len().max(1) as f64
     }
 
-    /// What the model to keep would say of every unlabelled row as it is, one-hot, `[n_u, K]`.
-    pub(super) fn decisions(&self) -> Vec<f32> {
+    /// Predictions of the model to keep for all unlabelled rows, unperturbed, one-hot, `[n_u, K]`.
+    pub(super) fn pseudo_labels(&self) -> Vec<f32> {
         let k = self.rows.n_classes;
         let mut one_hot = vec![0.0; self.rows.unlabelled.len() * k];
-        for (row, class) in decided(&self.finished(), &self.rows.unlabelled).into_iter().enumerate() {
+        for (row, class) in predicted(&self.finished(), &self.rows.unlabelled).into_iter().enumerate() {
             one_hot[row * k + class] = 1.0;
         }
         one_hot
     }
 }
 
-/// The class a model gives each row.
-fn decided(model: &FlowGmm, rows: &Rows) -> Vec<usize> {
+/// The class that a model predicts for each row.
+fn predicted(model: &FlowGmm, rows: &TrainingMatrix) -> Vec<usize> {
     let (place, n) = (model.place(), rows.len());
     let starts = (0..n).step_by(PREDICTION_BATCH);
     let classes = starts.flat_map(|start| {
-        predictions(&model.densities(rows.stretch(start, PREDICTION_BATCH.min(n - start), &place)))
+        predictions(&model.densities(rows.chunk(start, PREDICTION_BATCH.min(n - start), &place)))
     });
     classes.collect()
 }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::objective::TermName;
+
 /// Means over an epoch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EpochRecord {
@@ -13,8 +15,8 @@ pub struct EpochRecord {
     pub step: usize,
     /// The loss.
     pub loss: f64,
-    /// Its terms by name, unweighted.
-    pub terms: BTreeMap<String, f64>,
+    /// Its terms, unweighted.
+    pub terms: BTreeMap<TermName, f64>,
     /// Global norm of the gradient before clipping.
     pub gradient_norm: f64,
     /// Learning rate of the last step.
@@ -32,28 +34,30 @@ pub struct History {
     loss: f64,
     norm: f64,
     rate: f64,
-    terms: BTreeMap<String, (f64, usize)>,
+    terms: BTreeMap<TermName, (f64, usize)>,
 }
 
 impl History {
-    pub(super) fn add(
+    /// Adds the loss of a step, the norm of its gradient, its learning rate and its terms.
+    pub(crate) fn add(
         &mut self,
         loss: f64,
         norm: f64,
         rate: f64,
-        terms: impl Iterator<Item = (&'static str, f64)>,
+        terms: impl Iterator<Item = (TermName, f64)>,
     ) {
         self.steps += 1;
         self.loss += loss;
         self.norm += norm;
         self.rate = rate;
         for (name, value) in terms {
-            let sum = self.terms.entry(name.to_string()).or_default();
+            let sum = self.terms.entry(name).or_default();
             *sum = (sum.0 + value, sum.1 + 1);
         }
     }
 
-    pub(super) fn close(
+    /// Ends the epoch's record.
+    pub(crate) fn close(
         &mut self,
         step: usize,
         steps_per_epoch: usize,

@@ -51,9 +51,9 @@ impl Default for AdamConfig {
 pub struct Adam {
     config: AdamConfig,
     /// Updates done so far, t.
-    pub updates: usize,
-    pub m: Vec<Tensor<1>>,
-    pub v: Vec<Tensor<1>>,
+    pub(crate) updates: usize,
+    pub(crate) m: Vec<Tensor<1>>,
+    pub(crate) v: Vec<Tensor<1>>,
 }
 
 impl Adam {
@@ -66,7 +66,7 @@ impl Adam {
     /// ||g|| over all gradients.
     pub fn norm(gradients: &[Tensor<1>]) -> f64 {
         let by_kernel: Option<Vec<f64>> = gradients.iter().map(fused::sum_of_squares).collect();
-        // Elsewhere one read for all vectors: a GPU answers any question slowly.
+        // Elsewhere one read for all vectors: reading from a GPU is slow.
         let squares = by_kernel.unwrap_or_else(|| {
             let squares = gradients.iter().map(|g| g.clone().square().sum_dim(0)).collect();
             to_vec(&Tensor::cat(squares, 0))

@@ -1,10 +1,10 @@
-//! The last part of training: decisions instead of opinions.
+//! Refinement: hard pseudo-labels for all unlabelled rows in the last part of training.
 //!
-//! Until then an unlabelled row is told what the model thinks of another view of it, if it is sure; a row near the decision
-//! boundary is told nothing, or one class and then the other, and stays where it is. Now the model to keep decides on all
-//! rows as they are, and these decisions are what they are told, until the next ones: hard EM, appendix A, in the
-//! discriminative term. At last views are no longer moved either, so that the model ends with the rows it will be asked
-//! about. Rows leave the boundary; accuracy stays about what it was.
+//! Until then the target of an unlabelled row is the prediction for another view of it, if that is confident; a row near
+//! the decision boundary has no target, or changing ones, and stays there. During refinement the averaged model labels
+//! all unperturbed rows every so often, and these pseudo-labels are the targets until the next ones: hard EM (appendix
+//! A) in the discriminative term. At the end rows are no longer perturbed either, so that training ends on rows as they
+//! are when they are predicted. Rows leave the boundary; accuracy stays about what it was.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,27 +14,27 @@ use super::{Perturbation, Trainer, batches::Batches};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Refine {
-    /// When it decides first.
+    /// When rows get their first pseudo-labels.
     pub from: f64,
-    /// After what it decides anew.
+    /// The time between two pseudo-labellings.
     pub every: f64,
-    /// From when on rows are seen as they are: images unmoved, others without the noise of views.
+    /// When perturbation ends: from then on images are not moved, and other rows have no noise of views.
     pub rest: f64,
 }
 
 impl Refine {
-    /// Whether the model decides before this step.
-    pub(super) fn decides(&self, step: usize, steps: usize) -> bool {
+    /// Whether rows get new pseudo-labels before this step.
+    pub(super) fn relabels(&self, step: usize, steps: usize) -> bool {
         let first = at(self.from, steps);
         step >= first && (step - first).is_multiple_of(at(self.every, steps).max(1))
     }
 
-    /// Whether views are at rest at this step.
-    pub(super) fn rests(&self, step: usize, steps: usize) -> bool {
+    /// Whether rows are unperturbed at this step.
+    pub(super) fn is_unperturbed(&self, step: usize, steps: usize) -> bool {
         step >= at(self.rest, steps)
     }
 
-    pub(crate) fn is_sensible(&self) -> bool {
+    pub(crate) fn is_valid(&self) -> bool {
         let fraction = |v: f64| (0.0..=1.0).contains(&v);
         fraction(self.from)
             && fraction(self.rest)
@@ -49,22 +49,22 @@ fn at(fraction: f64, steps: usize) -> usize {
 }
 
 impl Trainer<'_> {
-    /// Decides, and changes what batches are made of, if it is time. `at_rest` are views that do not move.
-    pub(super) fn refine<'b>(&mut self, batches: &mut Batches<'b>, at_rest: Option<&'b dyn Perturbation>) {
+    /// Gives rows new pseudo-labels and ends perturbation when it is time. `unmoved` are views that do not move.
+    pub(super) fn refine<'b>(&mut self, batches: &mut Batches<'b>, unmoved: Option<&'b dyn Perturbation>) {
         let Some(refine) = self.refinement() else { return };
         let (step, steps) = (self.state.step, self.config.steps);
-        if refine.decides(step, steps) {
-            self.state.q = Some(self.decisions());
+        if refine.relabels(step, steps) {
+            self.state.q = Some(self.pseudo_labels());
         }
         if self.state.q.is_some() {
             batches.one_view();
         }
-        if refine.rests(step, steps) {
-            batches.rest(at_rest);
+        if refine.is_unperturbed(step, steps) {
+            batches.replace_perturbation(unmoved);
         }
     }
 
-    /// The refinement, where there is something to decide on.
+    /// The refinement, where there are unlabelled rows to refine.
     fn refinement(&self) -> Option<Refine> {
         let consistent = self.config.objective.consistency.is_some() && self.config.em.is_none();
         self.config.refine.filter(|_| consistent && !self.rows.unlabelled.is_empty())
@@ -76,17 +76,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn decisions_come_at_their_fractions() {
+    fn pseudo_labels_come_at_their_fractions() {
         let refine = Refine { from: 0.6, every: 0.1, rest: 0.75 };
-        let decided: Vec<usize> = (0..200).filter(|&step| refine.decides(step, 200)).collect();
-        assert_eq!(decided, [120, 140, 160, 180]);
-        assert_eq!((0..200).find(|&step| refine.rests(step, 200)), Some(150));
+        let relabelled: Vec<usize> = (0..200).filter(|&step| refine.relabels(step, 200)).collect();
+        assert_eq!(relabelled, [120, 140, 160, 180]);
+        assert_eq!((0..200).find(|&step| refine.is_unperturbed(step, 200)), Some(150));
         assert_eq!(
-            (0..3).filter(|&step| refine.decides(step, 3)).count(),
+            (0..3).filter(|&step| refine.relabels(step, 3)).count(),
             1,
             "a tenth of three steps is one at least"
         );
-        assert!(refine.is_sensible() && !Refine { rest: 0.5, ..refine }.is_sensible());
-        assert!(!Refine { every: 0.0, ..refine }.is_sensible());
+        assert!(refine.is_valid() && !Refine { rest: 0.5, ..refine }.is_valid());
+        assert!(!Refine { every: 0.0, ..refine }.is_valid());
     }
 }

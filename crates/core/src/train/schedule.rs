@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The shape of the learning rate after warm-up, as a factor of its peak.
+/// How the learning rate falls after warm-up, as a factor of its peak.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
-pub enum Shape {
+pub enum DecayShape {
     /// Always the peak.
     Constant,
     /// Multiplied by `factor` after each `every` of training (a fraction).
@@ -30,8 +30,8 @@ pub struct Schedule {
     pub peak: f64,
     /// Fraction of training over which the rate rises linearly to the peak.
     pub warm_up: f64,
-    /// What follows.
-    pub shape: Shape,
+    /// How it falls after that.
+    pub shape: DecayShape,
 }
 
 impl Schedule {
@@ -45,9 +45,9 @@ impl Schedule {
         let after = (progress - self.warm_up) / (1.0 - self.warm_up).max(1e-12);
         self.peak
             * match self.shape {
-                Shape::Constant => 1.0,
-                Shape::Step { every, factor } => factor.powi((after / every.max(1e-12)) as i32),
-                Shape::Cosine { floor } => {
+                DecayShape::Constant => 1.0,
+                DecayShape::Step { every, factor } => factor.powi((after / every.max(1e-12)) as i32),
+                DecayShape::Cosine { floor } => {
                     floor + (1.0 - floor) * 0.5 * (1.0 + (std::f64::consts::PI * after).cos())
                 }
             }
@@ -58,14 +58,14 @@ impl Schedule {
 mod tests {
     use super::*;
 
-    fn rates(shape: Shape, warm_up: f64) -> Vec<f64> {
+    fn rates(shape: DecayShape, warm_up: f64) -> Vec<f64> {
         let schedule = Schedule { peak: 2.0, warm_up, shape };
         (0..100).map(|step| schedule.rate(step, 100)).collect()
     }
 
     #[test]
     fn a_cosine_falls_from_the_peak_to_its_floor() {
-        let rates = rates(Shape::Cosine { floor: 0.1 }, 0.0);
+        let rates = rates(DecayShape::Cosine { floor: 0.1 }, 0.0);
         assert_eq!(rates[0], 2.0);
         assert!(rates.windows(2).all(|w| w[1] < w[0]));
         assert!((rates[50] - 2.0 * 0.55).abs() < 1e-12 && rates[99] < 0.202);
@@ -73,13 +73,13 @@ mod tests {
 
     #[test]
     fn steps_drop_at_their_fractions() {
-        let rates = rates(Shape::Step { every: 0.25, factor: 0.5 }, 0.0);
+        let rates = rates(DecayShape::Step { every: 0.25, factor: 0.5 }, 0.0);
         assert_eq!([rates[0], rates[24], rates[25], rates[50], rates[99]], [2.0, 2.0, 1.0, 0.5, 0.25]);
     }
 
     #[test]
     fn warm_up_rises_and_then_gives_way() {
-        let rates = rates(Shape::Constant, 0.1);
+        let rates = rates(DecayShape::Constant, 0.1);
         assert!(rates[..10].windows(2).all(|w| w[1] > w[0]) && rates[0] > 0.0);
         assert!(rates[10..].iter().all(|&r| r == 2.0));
     }

@@ -1,8 +1,8 @@
-//! Views of images for consistency regularisation: small random moves that leave the class alone, and dequantisation.
+//! Views of images for consistency regularisation: small random moves that do not change the class, and dequantisation.
 //!
 //! Rows are pixels in the flow's units, v = (x + 1/2) / 256 for x in 0..=255. A view moves the image, rounds it to
-//! whole pixel values and spreads each over its cell, v = (x + u) / 256 with u uniform in [0, 1) (paper, section 5.3,
-//! after RealNVP); what comes in from outside is 0.
+//! whole pixel values and dequantises them, v = (x + u) / 256 with u uniform in [0, 1) (paper, section 5.3,
+//! after RealNVP); pixels that come from outside the image are 0.
 
 use rand::Rng as _;
 use semisup::Rng;
@@ -40,13 +40,13 @@ impl ImageViews {
         Self { shape, shift, flip: false, rotate: 0.0, scale: 0.0, shear: 0.0, erase: 0 }
     }
 
-    /// The same images unmoved; mirrored still, if that is how they are.
-    pub(crate) fn at_rest(self) -> Self {
+    /// Views that are not moved; half of them are mirrored if half of these are.
+    pub(crate) fn unmoved(self) -> Self {
         Self { flip: self.flip, ..Self::shifts(self.shape, 0) }
     }
 
-    /// Whether the numbers make sense.
-    pub(crate) fn is_sensible(&self) -> bool {
+    /// Whether the settings are in range.
+    pub(crate) fn is_valid(&self) -> bool {
         let below = |v: f64, most: f64| (0.0..=most).contains(&v);
         let side = self.shape.height.min(self.shape.width);
         let whole = self.shift < side && self.erase < side;
@@ -133,7 +133,7 @@ impl ImageViews {
     }
 
     fn strong(&self, image: &mut [f32], rng: &mut Rng) {
-        // Half of them keep their own edges: interpolation softens edges, and what is predicted later is not softened.
+        // Half of the views keep sharp edges: interpolation blurs them, and images to be predicted are not blurred.
         if self.warps() && rng.random::<bool>() {
             self.warp(image, rng);
         }
@@ -151,7 +151,7 @@ impl Perturbation for ImageViews {
         });
     }
 
-    /// Only moved: what a target is taken from should be easy to recognise.
+    /// Only moves: the view that a target is taken from should be easy to classify.
     fn perturb_target(&self, values: &mut [f32], _dim: usize, rng: &mut Rng) {
         self.each(values, rng, |image, rng| self.shift(image, rng));
     }

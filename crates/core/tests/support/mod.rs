@@ -15,7 +15,7 @@ use semisup::Rng;
 /// Fails unless |got - want| <= tolerance * (largest |want|, or 1 for an array of zeros) everywhere.
 ///
 /// Measuring against the largest entry keeps entries that are small by cancellation from asking for digits that
-/// nobody has.
+/// neither side has.
 #[track_caller]
 pub fn assert_close(what: &str, got: &[f64], want: &[f64], tolerance: f64) {
     assert_eq!(got.len(), want.len(), "{what}: number of values");

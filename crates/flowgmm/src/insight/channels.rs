@@ -164,7 +164,7 @@ mod tests {
         let found = ChannelStatistics::collect(&model, data.x());
         let x = model.preprocess().apply(data.x());
         for layer in [1, 3] {
-            let spread = analysis::activation_spread(model.gmm(), layer, x.view());
+            let spread = analysis::activation_std(model.gmm(), layer, x.view());
             let mean_gap = spread.iter().zip(&found.layers[layer - 1].spread).map(|(a, b)| (a - b).abs());
             assert!(mean_gap.fold(0.0, f64::max) < 1e-5, "f32 activations");
             let feature = Feature { layer, channel: 1, place: None };

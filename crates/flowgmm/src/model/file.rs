@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use flowgmm_core::{Container, FlowGmm, ModelSpec, fill, model_tensors, tensor::Place, train::History};
+use flowgmm_core::{Container, FlowGmm, ModelSpec, load_tensors, model_tensors, tensor::Place, train::History};
 use flowgmm_data::{Encoding, ImageLayout};
 use semisup::Preprocess;
 use serde::{Deserialize, Serialize};
@@ -132,7 +132,7 @@ impl Model {
             return Err(format!("it holds {stored} numbers, its architecture needs another count"));
         }
         let mut gmm = FlowGmm::blank(&header.spec, place).map_err(|error| error.to_string())?;
-        fill(&mut gmm, &mut file, "")?;
+        load_tensors(&mut gmm, &mut file, "")?;
         if let Some(extra) = file.tensors.keys().next() {
             return Err(format!("tensor {extra} belongs to no part of the architecture"));
         }

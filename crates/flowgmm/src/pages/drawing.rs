@@ -1,6 +1,6 @@
 //! Drawings of the latent plane, and loss curves.
 
-use flowgmm_core::train::EpochRecord;
+use flowgmm_core::{objective::TermName, train::EpochRecord};
 use flowgmm_report::{AxisScale, Ellipse, Viewport, LineChart, Series};
 use ndarray::{Array2, ArrayView2};
 
@@ -46,32 +46,21 @@ pub(crate) fn points(x: ArrayView2<f64>) -> Vec<[f64; 2]> {
     x.rows().into_iter().map(|row| [at(row, 0), at(row, 1)]).collect()
 }
 
-/// The terms of a fit's loss, step by step.
+/// The terms of a fit's loss, step by step; each term has its colour everywhere.
 pub(crate) fn losses(title: &str, model: &Model) -> LineChart {
     let epochs = &model.history().epochs;
-    let curve = |colour: usize, term: &str, name: &str| {
+    let curve = |(colour, term): (usize, &TermName)| {
         let value = |epoch: &EpochRecord| Some([epoch.step as f64, *epoch.terms.get(term)?]);
         let points: Vec<_> = epochs.iter().filter_map(value).collect();
-        (!points.is_empty())
-            .then(|| Series { name: name.into(), points, ..Series::default() }.coloured(colour))
+        let name = term.label().into();
+        (!points.is_empty()).then(|| Series { name, points, ..Series::default() }.coloured(colour))
     };
-    let curves = TERMS.iter().enumerate().filter_map(|(colour, (term, name))| curve(colour, term, name));
     LineChart {
         title: title.into(),
         x_label: "training step".into(),
         y_label: "nats per row".into(),
         y_scale: AxisScale::Focused,
-        series: curves.collect(),
+        series: TermName::ALL.iter().enumerate().filter_map(curve).collect(),
         ..LineChart::default()
     }
 }
-
-/// Terms of a loss by their name in the history, with a name for people; each has its colour everywhere.
-const TERMS: [(&str, &str); 6] = [
-    ("labelled", "labelled"),
-    ("unlabelled", "unlabelled"),
-    ("consistency", "consistency"),
-    ("cross_entropy", "cross-entropy"),
-    ("soft_targets", "neighbours"),
-    ("alignment", "class balance"),
-];

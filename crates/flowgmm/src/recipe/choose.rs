@@ -166,7 +166,7 @@ impl Recipe {
             self.note("class shares", "as among the labels", "labels are clearly uneven over classes");
         } else if !data.unlabelled().is_empty() {
             let pseudo_count = PSEUDO_COUNT * k * k / n;
-            self.config.architecture.prior = Prior::Estimated { imagined: pseudo_count };
+            self.config.architecture.prior = Prior::Estimated { pseudo_count };
             self.note(
                 "class shares",
                 "as makes unlabelled rows most likely",

@@ -7,10 +7,10 @@ use crate::{
     config::{FitConfig, Prepare, QuantileTransform},
 };
 use flowgmm_core::{
-    CouplingKind, ImageFlow, Means,
+    Transform, ImageFlow, Means,
     bijection::{Form, ImageShape, Init},
-    objective::{Agreement, Consistency, Labelled, Objective, Scale, Unlabelled},
-    train::{AdamConfig, ImageViews, Schedule, Shape},
+    objective::{Agreement, Consistency, LabelledTerm, Objective, Scale, UnlabelledTerm},
+    train::{AdamConfig, ImageViews, Schedule, DecayShape},
 };
 
 /// Largest value of a pixel.
@@ -28,20 +28,20 @@ impl FitConfig {
         config.architecture.image = Some(ImageFlow::light(shape)?);
         config.architecture.depth = 2;
         config.architecture.hidden = vec![256];
-        config.architecture.coupling = CouplingKind::Affine { form: Form::ScaleThenShift };
+        config.architecture.coupling = Transform::Affine { form: Form::ScaleThenShift };
         config.architecture.init = Init::Identity;
         config.architecture.means = Means::Random { r: 1.0 };
         config.train.steps = 18_000;
         config.train.batch_labelled = 48;
         config.train.batch_unlabelled = 96;
-        config.train.schedule = Schedule { peak: 2e-3, warm_up: 0.02, shape: Shape::Cosine { floor: 0.01 } };
+        config.train.schedule = Schedule { peak: 2e-3, warm_up: 0.02, shape: DecayShape::Cosine { floor: 0.01 } };
         config.train.adam = AdamConfig { clip: Some(1.0), ..AdamConfig::default() };
         config.train.ema = Some(0.999);
         config.train.objective = Objective {
             labelled: 1.0,
-            labelled_term: Labelled::Joint,
+            labelled_term: LabelledTerm::Joint,
             unlabelled: 0.5,
-            unlabelled_term: Unlabelled::Marginal,
+            unlabelled_term: UnlabelledTerm::Marginal,
             scale: Scale::PerDimension,
             cross_entropy: 1.0,
             // Means are sqrt(2 dim) apart, the middle of a class dim nats more likely under its own.
@@ -81,7 +81,7 @@ impl FitConfig {
         config.train.batch_unlabelled = 32;
         config.train.steps = passes * data.labelled().len().div_ceil(32);
         config.train.schedule =
-            Schedule { peak: if grey { 1e-4 } else { 1e-3 }, warm_up: 0.0, shape: Shape::Constant };
+            Schedule { peak: if grey { 1e-4 } else { 1e-3 }, warm_up: 0.0, shape: DecayShape::Constant };
         config.train.adam = AdamConfig::default();
         config.train.ema = None;
         config.train.objective = Objective {

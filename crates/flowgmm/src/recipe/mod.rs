@@ -15,10 +15,10 @@ use crate::{
     teachers::{Teacher, TeacherMethod},
 };
 use flowgmm_core::{
-    Architecture, CouplingKind, Covariance, Means, Prior, Trainable,
-    bijection::{Form, Init},
-    objective::{Agreement, Consistency, Labelled, Objective, Scale, SoftTargets, Unlabelled},
-    train::{AdamConfig, Decay, Schedule, Shape, TrainConfig},
+    Architecture, Transform, Covariance, Means, Prior, Trainable,
+    bijection::{Form, Init, Mask},
+    objective::{Agreement, Consistency, LabelledTerm, Objective, Scale, SoftTargets, UnlabelledTerm},
+    train::{AdamConfig, Decay, Schedule, DecayShape, TrainConfig},
 };
 
 /// Where settings come from.
@@ -61,7 +61,9 @@ impl FitConfig {
             architecture: Architecture {
                 depth: 8,
                 hidden: vec![64],
-                coupling: CouplingKind::Affine { form: Form::ScaleThenShift },
+                coupling: Transform::Affine { form: Form::ScaleThenShift },
+                mask: Mask::KeepEven,
+                between: Vec::new(),
                 init: Init::Identity,
                 means: Means::Separated { r: 4.0, apart: 3.0 },
                 sigma: 1.0,
@@ -82,14 +84,14 @@ impl FitConfig {
                 steps: 2500,
                 batch_labelled: 64,
                 batch_unlabelled: 256,
-                schedule: Schedule { peak: 3e-3, warm_up: 0.02, shape: Shape::Cosine { floor: 0.01 } },
+                schedule: Schedule { peak: 3e-3, warm_up: 0.02, shape: DecayShape::Cosine { floor: 0.01 } },
                 adam: AdamConfig { clip: Some(5.0), decay: Decay::Decoupled(1e-4), ..AdamConfig::default() },
                 ema: Some(0.99),
                 objective: Objective {
                     labelled: 1.0,
-                    labelled_term: Labelled::Joint,
+                    labelled_term: LabelledTerm::Joint,
                     unlabelled: 1.0,
-                    unlabelled_term: Unlabelled::Marginal,
+                    unlabelled_term: UnlabelledTerm::Marginal,
                     scale: Scale::PerDimension,
                     cross_entropy: 1.0,
                     temperature: 1.0,

@@ -9,8 +9,8 @@ use crate::config::{FitConfig, Prepare, QuantileTransform};
 use flowgmm_core::{
     Means,
     bijection::{Form, Init},
-    objective::{Labelled, Objective},
-    train::{AdamConfig, Decay, Shape},
+    objective::{LabelledTerm, Objective},
+    train::{AdamConfig, Decay, DecayShape},
 };
 
 /// QuantileTransform from which the paper takes the wider network of its text experiments.
@@ -50,10 +50,10 @@ impl FitConfig {
         };
         config.architecture.sigma = 1f64.exp().ln_1p();
         config.train.schedule.peak = if text { 3e-4 } else { 1e-3 };
-        config.train.objective.labelled_term = Labelled::Conditional;
+        config.train.objective.labelled_term = LabelledTerm::Conditional;
         config.train.objective.unlabelled = if text { 0.6 } else { 10.0 };
         config.train.dropout = 0.5;
-        config.train.schedule.shape = Shape::Cosine { floor: 0.0 };
+        config.train.schedule.shape = DecayShape::Cosine { floor: 0.0 };
         config.train.adam =
             AdamConfig { clip: Some(100.0), decay: Decay::Decoupled(1e-5), ..AdamConfig::default() };
         config
@@ -67,13 +67,13 @@ impl FitConfig {
         config.quantile_transform = QuantileTransform::Off;
         config.prepare = Prepare::Standardise;
         config.architecture.init = Init::Random;
-        config.architecture.coupling = flowgmm_core::CouplingKind::Affine { form: Form::ShiftThenScale };
+        config.architecture.coupling = flowgmm_core::Transform::Affine { form: Form::ShiftThenScale };
         config.teachers = Vec::new();
         config.train.steps = epochs * rows.div_ceil(BATCH);
         config.train.batch_unlabelled = BATCH;
         config.train.batch_labelled = data.labelled().len().clamp(1, BATCH);
         config.train.schedule.warm_up = 0.0;
-        config.train.schedule.shape = Shape::Constant;
+        config.train.schedule.shape = DecayShape::Constant;
         config.train.adam = AdamConfig { clip: None, decay: Decay::None, ..AdamConfig::default() };
         config.train.ema = None;
         config.train.objective = Objective::likelihood();

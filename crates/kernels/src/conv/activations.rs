@@ -1,7 +1,7 @@
 //! Images in the layout of the kernels: channels in blocks of sixteen, one lane per pixel and block.
 //!
 //! ```text
-//! NCHW     [n, channels, height, width]                        plain numbers, as the outside world has them
+//! NCHW     [n, channels, height, width]                        plain numbers, as callers have them
 //! blocked  [n, ceil(channels / 16), height, width] lanes       channels past the last are zero
 //! ```
 //!
@@ -54,7 +54,7 @@ impl Shape {
         self.height * self.width
     }
 
-    /// The same images with another number of channels.
+    /// The shape of these images with another number of channels.
     pub(crate) fn with_channels(self, channels: usize) -> Self {
         Self { channels, ..self }
     }
@@ -65,7 +65,7 @@ impl Shape {
 pub struct Activations {
     shape: Shape,
     lanes: Buffer, // [n, blocks, height, width]
-    /// Filled in by the layer that computed these activations, or at the first question.
+    /// Filled in by the layer that computed these activations, or at the first use.
     moments: OnceLock<Moments>,
 }
 
@@ -148,7 +148,7 @@ impl Activations {
         self.moments.get_or_init(|| Moments::of(self))
     }
 
-    /// A batch with arbitrary contents: whoever asks for it must write every lane.
+    /// A batch with arbitrary contents: the caller must write every lane.
     pub(crate) fn uninitialised(workspace: &Workspace, shape: Shape) -> Self {
         assert!(!shape.is_empty(), "{shape:?} is empty: every extent must be at least 1");
         let lanes = workspace.0.take(shape.n * shape.blocks() * shape.plane());

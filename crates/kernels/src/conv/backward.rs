@@ -84,6 +84,7 @@ impl Chunk<'_> {
 }
 
 /// A chunk of a 3x3 convolution. `ut` is given if the input's gradient is wanted, `source` if the weights' is.
+// More than 60 lines: both products and the adjoint share the buffers of a group, and each would need most of them.
 fn backward_three(
     conv: &Conv,
     source: Option<Source>,
@@ -132,7 +133,7 @@ fn backward_three(
                 });
             }
             if let Some(ut) = ut {
-                // V has served: its gradient takes its place.
+                // V is no longer needed: its gradient overwrites it.
                 dispatch(Rows {
                     rows: tiles,
                     steps: conv.out_channels,

@@ -1,4 +1,4 @@
-//! The same convolutions as plain f64 loops: what the kernels are tested against. Slow, and meant to be read.
+//! Convolutions as plain f64 loops: what the kernels are tested against. Slow, and meant to be read.
 //!
 //! Arrays are NCHW; formulas are those of [`super`] and of the batch normalisation's module.
 

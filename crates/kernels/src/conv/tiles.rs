@@ -48,6 +48,7 @@ fn columns(width: usize) -> usize {
 }
 
 impl<S: Spread<N>, const N: usize> Kernel for SpreadRow<'_, S, N> {
+    // One function of more than 60 lines: its two passes share the row's scratch and must be inlined as a whole.
     #[inline(always)]
     fn run<L: Lanes>(self) {
         let Self { rows, width, norm, scratch, to, place, ahead, .. } = self;
@@ -142,6 +143,7 @@ pub(crate) struct OutputRow<'a> {
 }
 
 impl Kernel for OutputRow<'_> {
+    // One function of more than 60 lines: its two passes share the row's scratch and must be inlined as a whole.
     #[inline(always)]
     fn run<L: Lanes>(self) {
         let Self { from, place, width, to, bias, residual, activation } = self;
@@ -234,6 +236,7 @@ pub(crate) struct AdjointRow<'a> {
 }
 
 impl Kernel for AdjointRow<'_> {
+    // One function of more than 60 lines: its two passes share the row's scratch and must be inlined as a whole.
     #[inline(always)]
     fn run<L: Lanes>(self) {
         let Self { from, place, ty, width, plane, carry, scratch } = self;

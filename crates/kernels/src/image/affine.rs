@@ -1,5 +1,5 @@
 //! The affine half of a convolutional coupling on one image; the formulas are `pointwise`'s, here on rows of pixels
-//! with a bias on what the net says: raw = o + bias_s, t = o' + bias_t.
+//! with a bias on the net's output: raw = o + bias_s, t = o' + bias_t.
 
 use crate::coupling::Form;
 use crate::pointwise::{exp, tanh};

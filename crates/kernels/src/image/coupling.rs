@@ -82,7 +82,7 @@ impl LightCoupling {
         }
     }
 
-    /// The same coupling with another stock of buffers.
+    /// This coupling with another stock of buffers.
     pub(super) fn sharing(&self, workspace: &Workspace) -> Self {
         Self::new(self.shape, self.keep, self.hidden, self.form, workspace)
     }
@@ -136,19 +136,19 @@ impl LightCoupling {
         Params { w1, second, third, b3: take(self.shape.channels), g: take(self.shape.channels / 2) }
     }
 
-    /// The net's input and layers for rows of images; `stored` are the statistics, if not the batch's own.
-    fn net(&self, p: &Params, stored: Option<&[f32]>, rows: &[f32]) -> [Activations; 4] {
+    /// The net's input and layers for rows of images; `running` are the running statistics; without them the batch's own are used.
+    fn net(&self, p: &Params, running: Option<&[f32]>, rows: &[f32]) -> [Activations; 4] {
         let (keep, _) = self.halves();
         let n = rows.len() / self.shape.dim();
         let Plane { channels, height, width } = self.shape;
         let shape = Shape { n, channels: channels / 2, height, width };
         let kept = Activations::from_rows(&self.workspace, shape, rows, keep.start, self.shape.dim());
-        let h1 = match stored {
+        let h1 = match running {
             None => self.first.forward_measured(p.w1, &kept),
             Some(_) => self.first.forward(p.w1, None, &kept),
         };
         let moments = |layer: usize| {
-            stored.map(|all| {
+            running.map(|all| {
                 let own = &all[2 * layer * self.hidden..][..2 * self.hidden];
                 let (mean, variance) = own.split_at(self.hidden);
                 Moments { mean: mean.to_vec(), variance: variance.iter().map(|v| v.max(0.0)).collect() }
@@ -168,12 +168,12 @@ impl LightCoupling {
     pub(super) fn forward(
         &self,
         theta: &[f32],
-        stored: Option<&[f32]>,
+        running: Option<&[f32]>,
         mut rows: Vec<f32>,
         log_det: &mut [f32],
     ) -> (Vec<f32>, CouplingTape) {
         let p = self.params(theta);
-        let [kept, h1, h2, o] = self.net(&p, stored, &rows);
+        let [kept, h1, h2, o] = self.net(&p, running, &rows);
         let o = o.to_nchw();
         let (dim, half, pixels) = (self.shape.dim(), self.half(), self.shape.pixels());
         let change = self.halves().1;
@@ -191,9 +191,9 @@ impl LightCoupling {
         (rows, CouplingTape { kept, h1, h2, tanh, e_s, p: p_ })
     }
 
-    pub(super) fn inverse(&self, theta: &[f32], stored: Option<&[f32]>, mut rows: Vec<f32>) -> Vec<f32> {
+    pub(super) fn inverse(&self, theta: &[f32], running: Option<&[f32]>, mut rows: Vec<f32>) -> Vec<f32> {
         let p = self.params(theta);
-        let [.., o] = self.net(&p, stored, &rows);
+        let [.., o] = self.net(&p, running, &rows);
         let o = o.to_nchw();
         let (pixels, change) = (self.shape.pixels(), self.halves().1);
         rows.par_chunks_mut(self.shape.dim()).zip(o.par_chunks(2 * self.half())).for_each(|(row, o)| {

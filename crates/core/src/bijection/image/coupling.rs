@@ -1,4 +1,5 @@
-//! Affine coupling of images (RealNVP; paper, appendix D): forms A and B of `affine`, with a convolutional net.
+//! Affine coupling of images (RealNVP; paper, appendix D): forms A and B of the affine transform, with a
+//! convolutional net.
 //!
 //!   checkerboard   pixels change in the pattern of a checkerboard; the net sees the whole image with them set to 0
 //!   channels       one half of the channels changes, the net sees the other
@@ -20,7 +21,7 @@ use super::{
     rows,
 };
 use crate::{
-    bijection::{Bijection, Form, Init, Kernel, Mapped, Mode, affine::kernel_form},
+    bijection::{Bijection, Form, Init, Kernel, Mapped, Mode, transform::kernel_form},
     tensor::Place,
     theta::Theta,
 };
@@ -40,7 +41,7 @@ pub enum ImageMask {
 }
 
 impl ImageMask {
-    /// Whether pixels are told apart, not channels.
+    /// Whether the mask splits pixels, not channels.
     pub fn is_checkerboard(self) -> bool {
         matches!(self, Self::Checkerboard | Self::CheckerboardReversed)
     }
@@ -60,7 +61,7 @@ impl ImageMask {
     }
 }
 
-/// The parts of an image a coupling tells apart.
+/// The two parts of an image that a coupling splits it into.
 struct Parts {
     /// What the net sees.
     seen: Tensor<4>,
@@ -159,10 +160,7 @@ impl ConvAffine {
         let parts = self.parts(x);
         let (s, t) = self.scale_shift(&parts, norms);
         let Parts { seen, changed, keep } = parts;
-        let mut changed = match self.form {
-            Form::ShiftThenScale => (changed + t) * s.clone().exp(),
-            Form::ScaleThenShift => changed * s.clone().exp() + t,
-        };
+        let mut changed = self.form.forward(changed, s.clone(), t);
         if let Some(keep) = keep {
             changed = changed * keep.neg().add_scalar(1.0);
         }
@@ -187,21 +185,18 @@ impl Bijection for ConvAffine {
         let parts = self.parts(z);
         let (s, t) = self.scale_shift(&parts, &mut self.norms());
         let Parts { seen, changed, keep } = parts;
-        let mut changed = match self.form {
-            Form::ShiftThenScale => changed * s.neg().exp() - t,
-            Form::ScaleThenShift => (changed - t) * s.neg().exp(),
-        };
+        let mut changed = self.form.inverse(changed, s, t);
         if let Some(keep) = keep {
             changed = changed * keep.neg().add_scalar(1.0);
         }
         self.merge(seen, changed)
     }
 
-    fn settle(&mut self, x: Tensor<2>, momentum: f64) -> Tensor<2> {
-        let mut norms = Norms::watching();
+    fn update_running_statistics(&mut self, x: Tensor<2>, momentum: f64) -> Tensor<2> {
+        let mut norms = Norms::observing();
         let value = self.forward_with(x, &mut norms).value;
-        if let Some(stored) = &mut self.statistics {
-            norm::follow(stored, &norms.seen(), momentum);
+        if let Some(running) = &mut self.statistics {
+            norm::update(running, &norms.observed(), momentum);
         }
         value
     }

@@ -95,9 +95,9 @@ impl Bijection for FactorOut {
         self.inner.adapts()
     }
 
-    fn settle(&mut self, x: Tensor<2>, momentum: f64) -> Tensor<2> {
+    fn update_running_statistics(&mut self, x: Tensor<2>, momentum: f64) -> Tensor<2> {
         let (kept, done) = self.split(x);
-        Tensor::cat(vec![done, self.inner.settle(kept, momentum)], 1)
+        Tensor::cat(vec![done, self.inner.update_running_statistics(kept, momentum)], 1)
     }
 
     fn set_mode(&mut self, mode: Mode) {

@@ -39,13 +39,13 @@ impl ChannelMix {
         place: &Place,
     ) -> Self {
         let c = shape.channels;
-        let spread = match init {
+        let sigma = match init {
             Init::Identity => 0.0,
             Init::Random => 0.3 / (c as f64).sqrt(),
         };
         let mut draw = |n: usize| -> Vec<f64> {
             (0..n)
-                .map(|_| spread * <StandardNormal as Distribution<f64>>::sample(&StandardNormal, rng))
+                .map(|_| sigma * <StandardNormal as Distribution<f64>>::sample(&StandardNormal, rng))
                 .collect()
         };
         let pieces = vec![

@@ -25,7 +25,7 @@ pub(super) use mix::ChannelMix;
 pub use nets::ConvNet;
 pub(super) use squeeze::Squeeze;
 
-use super::MAX_WIDTH;
+use super::spec::MAX_WIDTH;
 use crate::{Error, Result};
 
 pub use semisup::ImageShape;
@@ -66,52 +66,4 @@ fn images(x: Tensor<2>, shape: ImageShape) -> Tensor<4> {
 fn rows(x: Tensor<4>) -> Tensor<2> {
     let [n, c, h, w] = x.dims();
     x.reshape([n, c * h * w])
-}
-
-/// One image architecture of every kind that rows of `dim` columns allow: what the laws are tested on.
-pub(super) fn examples(dim: usize) -> Vec<super::BijectionSpec> {
-    use super::{BijectionSpec as Spec, Form};
-    let mut specs = Vec::new();
-    let divisors = |n: usize| (1..=n).filter(move |d| n.is_multiple_of(*d));
-    let nets = [
-        ConvNet::Plain { hidden: 3 },
-        ConvNet::Light { hidden: 3 },
-        ConvNet::Residual { hidden: 2, blocks: 1 },
-    ];
-    let forms = [Form::ShiftThenScale, Form::ScaleThenShift];
-    for channels in divisors(dim) {
-        for height in divisors(dim / channels) {
-            let shape = ImageShape { channels, height, width: dim / channels / height };
-            if shape.height.is_multiple_of(2) && shape.width.is_multiple_of(2) {
-                specs.push(Spec::Squeeze { shape });
-            }
-            specs.push(Spec::ChannelMix { shape, order: (0..channels).rev().collect() });
-            let masks = [ImageMask::Checkerboard, ImageMask::CheckerboardReversed];
-            for (i, mask) in masks.into_iter().enumerate() {
-                specs.push(Spec::ConvAffine { shape, mask, net: nets[(i + channels) % 3], form: forms[i] });
-            }
-            if channels.is_multiple_of(2) {
-                for (i, mask) in [ImageMask::Channels, ImageMask::ChannelsReversed].into_iter().enumerate() {
-                    specs.push(Spec::ConvAffine {
-                        shape,
-                        mask,
-                        net: nets[(i + height) % 3],
-                        form: forms[1 - i],
-                    });
-                }
-                let inner = shape.with_channels(channels / 2);
-                let layers = vec![
-                    Spec::ChannelMix { shape: inner, order: (0..channels / 2).collect() },
-                    Spec::ConvAffine {
-                        shape: inner,
-                        mask: ImageMask::Checkerboard,
-                        net: nets[1],
-                        form: forms[0],
-                    },
-                ];
-                specs.push(Spec::FactorOut { shape, keep: channels / 2, layers });
-            }
-        }
-    }
-    specs
 }

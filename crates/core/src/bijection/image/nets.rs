@@ -3,7 +3,7 @@
 //!   plain      o = conv(relu(conv(x)))                                          3x3, biases
 //!   light      o = conv(relu(bn(conv1(relu(bn(conv(x)))))))                     3x3, 1x1, 3x3: the CPU preset's
 //!   residual   h = conv(relu([b, -b])), b = bn(x);   skip = conv1(h)            the paper's (appendix D)
-//!              h += conv(relu(bn(conv(relu(bn(h))))));   skip += conv1(h)       so many blocks
+//!              h += conv(relu(bn(conv(relu(bn(h))))));   skip += conv1(h)       for each block
 //!              o = conv1(relu(bn(skip)))
 //!
 //! then s = g tanh(first half of o) and t = second half, g learned per channel. In a residual net every convolution has
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::norm::Norms;
 use crate::{
-    bijection::{Init, MAX_WIDTH, conditioner::Pieces},
+    bijection::{Init, conditioner::Pieces, spec::MAX_WIDTH},
     flow::Engine,
     fused,
     theta::Theta,
@@ -50,8 +50,8 @@ pub enum ConvNet {
 const MAX_BLOCKS: usize = 256;
 
 impl ConvNet {
-    /// Whether the numbers make sense.
-    pub(in crate::bijection) fn is_sensible(self) -> bool {
+    /// Whether the sizes are in range.
+    pub(in crate::bijection) fn is_valid(self) -> bool {
         let width = |hidden: usize| (1..=MAX_WIDTH).contains(&hidden);
         match self {
             Self::Plain { hidden } | Self::Light { hidden } => width(hidden),
@@ -291,7 +291,7 @@ impl Draw<'_> {
         self.constant(&format!("{name}.beta"), channels, 0.0);
     }
 
-    /// v drawn as a kernel and g its norm, so that at first W = v, both times `scale`; a bias unless it has no scale.
+    /// v drawn as a kernel and g its norm, so that at first W = v, both times `scale`; a bias if it has a scale.
     fn weight_normed(&mut self, name: &str, out: usize, fan_in: usize, bias: Option<f64>, scale: f64) {
         let v = self.uniform(out * fan_in, fan_in, 1.0);
         let norm = |row: &[f64]| row.iter().map(|v| v * v).sum::<f64>().sqrt();

@@ -7,7 +7,7 @@ use ndarray_npy::NpzReader;
 
 use super::{super::norm, *};
 use crate::{
-    bijection::Statistics,
+    bijection::NormStatistics,
     tensor::{Place, to_vec},
 };
 
@@ -80,26 +80,26 @@ fn the_residual_net_is_that_of_the_golden_file() {
         let (net, theta) = (net(2.0), theta(&golden, &place));
         let x = golden.images("in_x", &place);
         let plain = Net { input_scale: 1.0, ..net.clone() };
-        let mut batch = Norms::new(Statistics::Batch, None);
+        let mut batch = Norms::new(NormStatistics::Batch, None);
         let y = output(&plain, &theta, &mut batch, engine, x.clone());
         assert_close("without doubling", &to_vec(&y), &golden.values("train_out_no_double"), tolerance);
 
         // One training pass from fresh statistics, then a prediction by the moved ones.
         let channels = net.kind.norms(2);
-        let mut stored = norm::statistics(&channels, Init::Identity, &mut semisup::rng(0), &place).unwrap();
-        let mut watching = Norms::watching();
-        let y = output(&net, &theta, &mut watching, engine, x.clone());
+        let mut running = norm::statistics(&channels, Init::Identity, &mut semisup::rng(0), &place).unwrap();
+        let mut observing = Norms::observing();
+        let y = output(&net, &theta, &mut observing, engine, x.clone());
         assert_close("training", &to_vec(&y), &golden.values("train_out"), tolerance);
-        norm::follow(&mut stored, &watching.seen(), 0.1);
+        norm::update(&mut running, &observing.observed(), 0.1);
         let names =
             ["in_norm", "block0.in_norm", "block0.out_norm", "block1.in_norm", "block1.out_norm", "out_norm"];
-        let running: Vec<f64> = names
+        let expected: Vec<f64> = names
             .iter()
             .flat_map(|name| ["mean", "var"].map(|what| golden.values(&format!("buf_{name}.{what}"))))
             .flatten()
             .collect();
-        assert_close("running statistics", &to_vec(stored.value()), &running, tolerance);
-        let mut norms = Norms::new(Statistics::Stored, Some(&stored));
+        assert_close("running statistics", &to_vec(running.value()), &expected, tolerance);
+        let mut norms = Norms::new(NormStatistics::Running, Some(&running));
         let y = output(&net, &theta, &mut norms, engine, x.clone());
         assert_close("prediction", &to_vec(&y), &golden.values("eval_out_after_one_update"), tolerance);
 
@@ -107,7 +107,7 @@ fn the_residual_net_is_that_of_the_golden_file() {
         let mut leaf = theta.clone();
         leaf.set(theta.value().clone().autodiff().require_grad());
         let x = x.autodiff().require_grad();
-        let mut batch = Norms::new(Statistics::Batch, None);
+        let mut batch = Norms::new(NormStatistics::Batch, None);
         let y = output(&net, &leaf, &mut batch, engine, x.clone());
         let graph = (y * golden.images("in_cotangent", &place).autodiff()).sum().backward();
         let of_x = to_vec(&x.grad(&graph).expect("x is tracked"));

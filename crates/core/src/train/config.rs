@@ -1,7 +1,48 @@
-//! What must hold of the settings of a training run.
+//! The settings of a training run, and what must hold of them.
 
-use super::TrainConfig;
-use crate::rule::Rule;
+use serde::{Deserialize, Serialize};
+
+use super::{AdamConfig, ImageViews, Refine, Schedule};
+use crate::{
+    em::Em,
+    objective::{Objective, TermName},
+    rule::Rule,
+};
+
+/// How a run trains.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrainConfig {
+    /// Optimiser steps.
+    pub steps: usize,
+    /// Labelled rows per step (all of them if there are fewer).
+    pub batch_labelled: usize,
+    /// Unlabelled rows per step.
+    pub batch_unlabelled: usize,
+    /// Learning rate.
+    pub schedule: Schedule,
+    /// Optimiser.
+    pub adam: AdamConfig,
+    /// Decay of the moving average of the weights, if the average is wanted.
+    pub ema: Option<f64>,
+    /// What is minimised.
+    pub objective: Objective,
+    /// Standard deviation of Gaussian noise on all training inputs.
+    pub noise: f64,
+    /// Standard deviation of the Gaussian perturbation that makes the two views of consistency.
+    pub view_noise: f64,
+    /// Views of images, for labelled rows too, in place of both noises.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub views: Option<ImageViews>,
+    /// Refinement by hard pseudo-labels in the last part of training.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refine: Option<Refine>,
+    /// Dropout rate in the first hidden layer of every coupling's conditioner. Above 0, composed operations compute the
+    /// steps, whatever the engine: the kernels have no dropout.
+    pub dropout: f64,
+    /// Expectation-maximisation instead of plain gradient descent on the marginal.
+    pub em: Option<Em>,
+}
 
 impl TrainConfig {
     /// What must hold of the settings.
@@ -9,9 +50,7 @@ impl TrainConfig {
         let fraction = |v: f64| (0.0..=1.0).contains(&v);
         let weight = |v: f64| v.is_finite() && v >= 0.0;
         let objective = &self.objective;
-        let extra = [&objective.consistency.map(|c| c.weight), &objective.soft_targets.map(|s| s.weight)];
-        let weights =
-            [objective.labelled, objective.unlabelled, objective.cross_entropy, objective.alignment];
+        let mut weights = TermName::ALL.iter().map(|term| objective.weight_of(*term));
         vec![
             ("train.steps", self.steps > 0, "at least 1"),
             ("train.batch_labelled", self.batch_labelled > 0, "at least 1"),
@@ -31,19 +70,15 @@ impl TrainConfig {
             ("train.view_noise", weight(self.view_noise), "at least 0"),
             (
                 "train.views",
-                self.views.is_none_or(|v| v.is_sensible()),
+                self.views.is_none_or(|v| v.is_valid()),
                 "moves within the image, rotations up to 180, scales up to 0.9, shears up to 1",
             ),
             (
                 "train.refine",
-                self.refine.is_none_or(|r| r.is_sensible()),
+                self.refine.is_none_or(|r| r.is_valid()),
                 "fractions of training, rest not before from, every above 0",
             ),
-            (
-                "train.objective weights",
-                weights.into_iter().chain(extra.into_iter().copied().flatten()).all(weight),
-                "at least 0",
-            ),
+            ("train.objective weights", weights.all(weight), "at least 0"),
             (
                 "train.objective",
                 objective.labelled > 0.0 || objective.cross_entropy > 0.0,

@@ -1,164 +1,33 @@
 //! The flow f = f_L o ... o f_1: a chain of bijections, which is a bijection, and so is every slice of it.
 //!
-//! Runs of affine couplings, and runs of steps on images, take the fused CPU kernel when the flow's engine allows it and the rows are
-//! single precision on the CPU; everything else, and every other device, takes the composed operations.
+//! Runs of affine couplings, and runs of steps on images, take the fused CPU kernel when the flow's engine allows it and
+//! the rows are single precision on the CPU; everything else, and every other device, takes the composed operations.
 
-use std::{ops::Range, sync::Arc};
+mod engine;
+mod run;
+mod spec;
+
+use std::ops::Range;
 
 use burn::tensor::Tensor;
-use flowgmm_kernels::{Chain, Memory, image::ImageChain};
 use ndarray::{Array2, ArrayView2, s};
 use semisup::Rng;
-use serde::{Deserialize, Serialize};
 
 use crate::{
-    Error, Result,
-    bijection::{Bijection, BijectionSpec, Dropout, Form, Init, Kernel, Mapped, Mask, Mode, Statistics},
+    Result,
+    bijection::{Bijection, Dropout, Init, Mapped, Mode, NormStatistics},
     fused,
     tensor::{Place, to_array},
     theta::Theta,
 };
 
-/// The architecture of a flow.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FlowSpec {
-    /// Number of columns.
-    pub dim: usize,
-    /// The bijections, data side first.
-    pub layers: Vec<BijectionSpec>,
-}
-
-impl FlowSpec {
-    /// `depth` affine couplings that keep the even and the odd columns in turn.
-    pub fn couplings(dim: usize, depth: usize, hidden: &[usize], form: Form) -> Self {
-        let mut mask = Mask::KeepEven;
-        let layers = (0..depth)
-            .map(|_| {
-                let layer = BijectionSpec::Affine { mask, hidden: hidden.to_vec(), form };
-                mask = mask.flipped();
-                layer
-            })
-            .collect();
-        Self { dim, layers }
-    }
-
-    /// Checks every layer.
-    pub fn validate(&self) -> Result<()> {
-        if self.layers.is_empty() || self.layers.len() > 1024 {
-            return Err(Error::Config(format!("a flow has 1 to 1024 layers, got {}", self.layers.len())));
-        }
-        self.layers.iter().try_for_each(|layer| layer.validate(self.dim))
-    }
-
-    /// Number of trainable values, or `None` if it overflows.
-    pub fn n_parameters(&self) -> Option<usize> {
-        let own = |sum: usize, layer: &BijectionSpec| sum.checked_add(layer.n_parameters(self.dim)?);
-        self.layers.iter().try_fold(0, own)
-    }
-}
-
-/// Which code computes affine couplings. The default is `Fused`, unless the environment variable `FLOWGMM_ENGINE`
-/// names another: so every test can run on every engine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Engine {
-    /// The fused kernel where it applies (CPU, single precision), composed operations elsewhere.
-    Fused,
-    /// The same, but the backward pass recomputes hidden values from the inverse instead of storing them: memory
-    /// independent of the depth, for two more evaluations of each network.
-    LowMemory,
-    /// Composed Burn operations everywhere: the oracle, and the path of other devices.
-    Composed,
-}
-
-impl Default for Engine {
-    fn default() -> Self {
-        static CHOSEN: std::sync::OnceLock<Engine> = std::sync::OnceLock::new();
-        *CHOSEN.get_or_init(|| match std::env::var("FLOWGMM_ENGINE").as_deref() {
-            Ok("low-memory") => Self::LowMemory,
-            Ok("composed") => Self::Composed,
-            _ => Self::Fused,
-        })
-    }
-}
-
-impl Engine {
-    /// What the kernel keeps for its backward pass; `None` where the kernel is not used.
-    pub(crate) fn memory(self) -> Option<Memory> {
-        match self {
-            Self::Fused => Some(Memory::Stored),
-            Self::LowMemory => Some(Memory::Recomputed),
-            Self::Composed => None,
-        }
-    }
-}
+pub use engine::Engine;
+pub(crate) use run::FlowOutput;
+use run::{Fused, Run};
+pub use spec::FlowSpec;
 
 /// Rows per pass.
 const ENCODING_BATCH: usize = 4096;
-
-/// A stretch of layers that runs as one.
-#[derive(Clone, Debug)]
-struct Run {
-    layers: Range<usize>,
-    fused: Option<Fused>,
-}
-
-/// The kernel of a run.
-#[derive(Clone, Debug)]
-enum Fused {
-    Dense(Arc<Chain>),
-    Image(Arc<ImageChain>),
-}
-
-impl Run {
-    /// The longest run from `start` on that one kernel computes; a single layer if there is none.
-    fn starting(layers: &[Box<dyn Bijection>], start: usize) -> Self {
-        let mut couplings = Vec::new();
-        let mut steps = Vec::new();
-        for layer in &layers[start..] {
-            match layer.kernel() {
-                Some(Kernel::Dense(coupling)) if steps.is_empty() && couplings.len() < fused::MAX_THETAS => {
-                    couplings.push(coupling.clone());
-                }
-                Some(Kernel::Image(step)) if couplings.is_empty() && steps.len() < fused::MAX_THETAS => {
-                    steps.push(step.clone());
-                }
-                _ => break,
-            }
-        }
-        let end = start + (couplings.len() + steps.len()).max(1);
-        let fused = if !couplings.is_empty() {
-            Some(Fused::Dense(Arc::new(Chain::new(couplings))))
-        } else if !steps.is_empty() {
-            Some(Fused::Image(Arc::new(ImageChain::new(steps))))
-        } else {
-            None
-        };
-        Self { layers: start..end, fused }
-    }
-}
-
-/// What a flow makes of rows.
-pub(crate) enum Image {
-    /// z and log_det.
-    Apart(Mapped),
-    /// `[n, dim + 1]`: z and the last run's log_det in one tensor; and the log_det of what came before, `[n, 1]`.
-    Joined(Tensor<2>, Option<Tensor<2>>),
-}
-
-impl Image {
-    /// z and log_det.
-    pub(crate) fn cut(self) -> Mapped {
-        match self {
-            Self::Apart(mapped) => mapped,
-            Self::Joined(rows, before) => {
-                let Mapped { value, log_det } = fused::cut(rows);
-                Mapped { value, log_det: before.map_or(log_det.clone(), |before| before + log_det) }
-            }
-        }
-    }
-}
 
 /// A chain of bijections with its parameters.
 #[derive(Clone, Debug)]
@@ -199,14 +68,14 @@ impl Flow {
         self.layers.len()
     }
 
-    /// The same flow on another engine.
+    /// This flow, computed by another engine.
     pub fn with_engine(mut self, engine: Engine) -> Self {
         self.set_mode(Mode { engine, ..self.mode });
         self
     }
 
-    /// The same flow with batch normalisations by other statistics.
-    pub fn with_statistics(mut self, statistics: Statistics) -> Self {
+    /// This flow with batch normalisation by running statistics or by those of the batch.
+    pub fn with_statistics(mut self, statistics: NormStatistics) -> Self {
         self.set_mode(Mode { statistics, ..self.mode });
         self
     }
@@ -216,7 +85,7 @@ impl Flow {
         self.mode.engine
     }
 
-    /// f(x) of many rows, so many at a time that memory does not depend on their number.
+    /// f(x) of many rows in chunks, so that memory does not depend on their number.
     pub fn encode(&self, x: ArrayView2<f64>, place: &Place) -> Array2<f64> {
         let mut z = Array2::zeros(x.dim());
         for start in (0..x.nrows()).step_by(ENCODING_BATCH) {
@@ -226,43 +95,32 @@ impl Flow {
         z
     }
 
-    /// The flow as a step of training sees it, with hidden units left out: by composed operations, whatever the engine.
-    pub(crate) fn image_dropping(&self, x: Tensor<2>, dropout: &mut Dropout) -> Mapped {
-        let (mut value, mut total) = (x, None);
-        for layer in &self.layers {
-            let mapped = layer.forward_dropping(value, dropout);
-            value = mapped.value;
-            total = Some(total.map_or(mapped.log_det.clone(), |sum: Tensor<2>| sum + mapped.log_det));
-        }
-        Mapped { value, log_det: total.expect("a flow has at least one layer") }
-    }
-
     /// Layers `range` as a flow of their own: f_{:l} is `slice(0..l)`.
     pub fn slice(&self, range: Range<usize>) -> Self {
         let spec = FlowSpec { dim: self.spec.dim, layers: self.spec.layers[range.clone()].to_vec() };
         Self::assemble(spec, self.layers[range].to_vec(), self.mode)
     }
 
-    /// The flow as [`Bijection::forward`] has it, but not cut apart where one kernel made both.
-    pub(crate) fn image(&self, x: Tensor<2>) -> Image {
+    /// z and log_det, left in one tensor where one kernel made both.
+    pub(crate) fn output(&self, x: Tensor<2>) -> FlowOutput {
         let Some((last, before)) = self.runs.split_last() else {
-            return Image::Apart(self.forward(x));
+            return FlowOutput::Separate(self.forward(x));
         };
         if before.is_empty() {
             return self.run_forward(last, x);
         }
         let Mapped { value, log_det } =
-            chain_forward(before.iter().map(|run| move |x| self.run_forward(run, x).cut()), x);
+            chain_forward(before.iter().map(|run| move |x| self.run_forward(run, x).separate()), x);
         match self.run_forward(last, value) {
-            Image::Joined(rows, None) => Image::Joined(rows, Some(log_det)),
+            FlowOutput::Joined(rows, None) => FlowOutput::Joined(rows, Some(log_det)),
             other => {
-                let Mapped { value, log_det: own } = other.cut();
-                Image::Apart(Mapped { value, log_det: log_det + own })
+                let Mapped { value, log_det: own } = other.separate();
+                FlowOutput::Separate(Mapped { value, log_det: log_det + own })
             }
         }
     }
 
-    fn run_forward(&self, run: &Run, x: Tensor<2>) -> Image {
+    fn run_forward(&self, run: &Run, x: Tensor<2>) -> FlowOutput {
         let layers = &self.layers[run.layers.clone()];
         if let (Some(kernel), Some(memory)) = (&run.fused, self.mode.engine.memory()) {
             let (thetas, stored) = parameters(layers);
@@ -273,10 +131,10 @@ impl Flow {
                 }
             };
             if let Some(rows) = rows {
-                return Image::Joined(rows, None);
+                return FlowOutput::Joined(rows, None);
             }
         }
-        Image::Apart(chain_forward(layers.iter().map(|layer| move |x| layer.forward(x)), x))
+        FlowOutput::Separate(chain_forward(layers.iter().map(|layer| move |x| layer.forward(x)), x))
     }
 
     fn run_inverse(&self, run: &Run, z: Tensor<2>) -> Tensor<2> {
@@ -297,7 +155,7 @@ impl Flow {
     }
 }
 
-/// Trained parameters and stored statistics of layers.
+/// Trained parameters and running statistics of layers.
 fn parameters(layers: &[Box<dyn Bijection>]) -> (Vec<&Theta>, Vec<&Theta>) {
     let all = layers.iter().flat_map(|layer| layer.thetas().into_iter().zip(layer.trained()));
     let (trained, stored): (Vec<_>, Vec<_>) = all.partition(|(_, trained)| *trained);
@@ -327,7 +185,19 @@ impl Bijection for Flow {
     }
 
     fn forward(&self, x: Tensor<2>) -> Mapped {
-        chain_forward(self.runs.iter().map(|run| move |x| self.run_forward(run, x).cut()), x)
+        chain_forward(self.runs.iter().map(|run| move |x| self.run_forward(run, x).separate()), x)
+    }
+
+    /// By composed operations, whatever the engine: the kernels have no dropout.
+    fn forward_with_dropout(&self, x: Tensor<2>, dropout: &mut Dropout) -> Mapped {
+        let (mut value, mut total) = (x, None);
+        for layer in &self.layers {
+            let mapped = layer.forward_with_dropout(value, dropout);
+            value = mapped.value;
+            total = Some(total.map_or(mapped.log_det.clone(), |sum: Tensor<2>| sum + mapped.log_det));
+        }
+        let log_det = total.unwrap_or_else(|| value.zeros_like().sum_dim(1));
+        Mapped { value, log_det }
     }
 
     fn inverse(&self, z: Tensor<2>) -> Tensor<2> {
@@ -353,8 +223,8 @@ impl Bijection for Flow {
             .collect()
     }
 
-    fn settle(&mut self, x: Tensor<2>, momentum: f64) -> Tensor<2> {
-        self.layers.iter_mut().fold(x, |x, layer| layer.settle(x, momentum))
+    fn update_running_statistics(&mut self, x: Tensor<2>, momentum: f64) -> Tensor<2> {
+        self.layers.iter_mut().fold(x, |x, layer| layer.update_running_statistics(x, momentum))
     }
 
     fn set_mode(&mut self, mode: Mode) {
@@ -363,7 +233,7 @@ impl Bijection for Flow {
     }
 
     fn adapt(&mut self, x: &Tensor<2>) {
-        // Behind the last layer that adapts nobody needs to know what comes.
+        // What comes after the last layer that adapts need not be computed.
         let Some(last) = self.layers.iter().rposition(|layer| layer.adapts()) else { return };
         let mut h = x.clone();
         for layer in &mut self.layers[..last] {
@@ -385,9 +255,13 @@ impl Bijection for Flow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{bijection::ImageShape, image::ImageFlow, tensor::to_vec};
+    use crate::{
+        bijection::{BijectionSpec, ImageShape},
+        image::ImageFlow,
+        tensor::to_vec,
+    };
 
-    /// Chains leave out what does not adapt: a map that adapts has to say so, and one that does not, too.
+    /// A chain skips layers that do not adapt: `adapts` must be true exactly where `adapt` changes something.
     #[test]
     fn maps_that_adapt_say_so() {
         let (rng, place) = (&mut semisup::rng(4), Place::cpu_f64());

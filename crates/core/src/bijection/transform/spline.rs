@@ -1,7 +1,7 @@
-//! Rational-quadratic spline coupling (neural spline flows).
+//! Rational-quadratic spline (neural spline flows).
 //!
 //! Each changed column goes through a monotone spline on [-B, B] with K bins, whose widths w, heights h and
-//! inner knot slopes d come from net(x_k); outside the box the map is the identity, and the slope is 1 at its
+//! inner knot slopes d come from the conditioner; outside the box the map is the identity, and the slope is 1 at its
 //! edges. Inside bin k, with xi = (x - x_k) / w_k, sigma = h_k / w_k and slopes d_k, d_{k+1}:
 //!
 //!   z = y_k + h_k (sigma xi^2 + d_k xi (1 - xi)) / (sigma + (d_k + d_{k+1} - 2 sigma) xi (1 - xi))
@@ -11,12 +11,10 @@
 //! A zero network output gives equal bins and slopes 1: the identity.
 
 use burn::tensor::{Bool, Tensor, activation::softplus};
-use semisup::Rng;
 
-use super::{Bijection, Dropout, Init, Mapped, Mask, conditioner::Conditioner};
 use crate::{
+    bijection::Mapped,
     tensor::{Place, log_normalise},
-    theta::Theta,
 };
 
 /// The smallest width and height of a bin, as a fraction of the box.
@@ -24,12 +22,18 @@ const MIN_BIN: f64 = 1e-3;
 /// The smallest slope at a knot.
 const MIN_SLOPE: f64 = 1e-3;
 
-#[derive(Clone, Debug)]
+/// A spline's settings: K bins on [-B, B].
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Spline {
-    net: Conditioner,
-    bins: usize,
-    bound: f64,
-    theta: Theta,
+    pub(super) bins: usize,
+    pub(super) bound: f64,
+}
+
+/// The changed values of a batch, line by line.
+struct Lines {
+    value: Tensor<2>,         // [r, 1]
+    raw: Tensor<2>,           // [r, 3 K - 1], the conditioner's output
+    outside: Tensor<2, Bool>, // [r, 1], whether a value is outside the box
 }
 
 /// The bin each line falls into, each `[r, 1]`.
@@ -50,21 +54,6 @@ enum Side {
 }
 
 impl Spline {
-    #[allow(clippy::too_many_arguments)] // the architecture, spelled out once in `BijectionSpec::build`
-    pub(super) fn new(
-        dim: usize,
-        mask: Mask,
-        hidden: &[usize],
-        bins: usize,
-        bound: f64,
-        init: Init,
-        rng: &mut Rng,
-        place: &Place,
-    ) -> Self {
-        let net = Conditioner::new(dim, mask, hidden, 3 * bins - 1);
-        Self { theta: Theta::new(net.draw(init, rng), place), net, bins, bound }
-    }
-
     /// Looks up the bin of each line; `inside` values only (callers clamp).
     fn bin(&self, raw: Tensor<2>, value: Tensor<2>, side: Side) -> Bin {
         let (k, place) = (self.bins, Place::of(&value));
@@ -115,24 +104,20 @@ impl Spline {
         log_normalise(raw).exp().mul_scalar(free).add_scalar(MIN_BIN).mul_scalar(2.0 * self.bound)
     }
 
-    /// Kept columns, changed values as lines `[r, 1]`, the network's output per line, and which lines are outside.
-    fn lines(
-        &self,
-        x: Tensor<2>,
-        dropout: Option<&mut Dropout>,
-    ) -> (Tensor<2>, Tensor<2>, Tensor<2>, Tensor<2, Bool>) {
-        let (kept, changed) = self.net.split(x);
-        let rows = changed.dims()[0] * self.net.change.len();
-        let raw = self.net.net(&self.theta, kept.clone(), dropout).reshape([rows, 3 * self.bins - 1]);
+    fn lines(self, changed: Tensor<2>, output: Tensor<2>) -> Lines {
+        let [n, columns] = changed.dims();
+        let rows = n * columns;
+        let raw = output.reshape([rows, 3 * self.bins - 1]);
         let value = changed.reshape([rows, 1]);
         // Written so that a NaN counts as inside and stays visible.
         let outside = value.clone().detach().abs().greater_scalar(self.bound);
-        (kept, value, raw, outside)
+        Lines { value, raw, outside }
     }
 
-    fn map(&self, x: Tensor<2>, dropout: Option<&mut Dropout>) -> Mapped {
-        let n = x.dims()[0];
-        let (kept, value, raw, outside) = self.lines(x, dropout);
+    /// z `[n, changed]` and log_det `[n, 1]`.
+    pub(super) fn forward(self, x: Tensor<2>, output: Tensor<2>) -> Mapped {
+        let shape = x.dims();
+        let Lines { value, raw, outside } = self.lines(x, output);
         // Outside lines are computed at 0 and then replaced, so that no gradient there can be NaN.
         let inside = value.clone().mask_fill(outside.clone(), 0.0);
         let bin = self.bin(raw, inside.clone(), Side::Data);
@@ -149,28 +134,15 @@ impl Spline {
             bin.next_slope * xi.square() + sigma.clone() * product * 2.0 + bin.slope * rest.square();
         let log_slope = sigma.log() * 2.0 + numerator.log() - denominator.log() * 2.0;
 
-        let changed = z.mask_where(outside.clone(), value).reshape([n, self.net.change.len()]);
-        let log_det = log_slope.mask_fill(outside, 0.0).reshape([n, self.net.change.len()]).sum_dim(1);
-        Mapped { value: self.net.merge(kept, changed), log_det }
-    }
-}
-
-impl Bijection for Spline {
-    fn dim(&self) -> usize {
-        self.net.dim
+        let value = z.mask_where(outside.clone(), value).reshape(shape);
+        let log_det = log_slope.mask_fill(outside, 0.0).reshape(shape).sum_dim(1);
+        Mapped { value, log_det }
     }
 
-    fn forward(&self, x: Tensor<2>) -> Mapped {
-        self.map(x, None)
-    }
-
-    fn forward_dropping(&self, x: Tensor<2>, dropout: &mut Dropout) -> Mapped {
-        self.map(x, Some(dropout))
-    }
-
-    fn inverse(&self, z: Tensor<2>) -> Tensor<2> {
-        let n = z.dims()[0];
-        let (kept, value, raw, outside) = self.lines(z, None);
+    /// x `[n, changed]`.
+    pub(super) fn inverse(self, z: Tensor<2>, output: Tensor<2>) -> Tensor<2> {
+        let shape = z.dims();
+        let Lines { value, raw, outside } = self.lines(z, output);
         let inside = value.clone().mask_fill(outside.clone(), 0.0);
         let bin = self.bin(raw, inside.clone(), Side::Latent);
         // a xi^2 + b xi + c = 0, solved in the form that does not cancel.
@@ -183,19 +155,6 @@ impl Bijection for Spline {
         let root = (b.clone().square() - a * c.clone() * 4.0).clamp_min(0.0).sqrt();
         let xi = c * -2.0 / (b + root);
         let x = bin.x + xi * bin.width;
-        let changed = x.mask_where(outside, value).reshape([n, self.net.change.len()]);
-        self.net.merge(kept, changed)
-    }
-
-    fn thetas(&self) -> Vec<&Theta> {
-        vec![&self.theta]
-    }
-
-    fn thetas_mut(&mut self) -> Vec<&mut Theta> {
-        vec![&mut self.theta]
-    }
-
-    fn boxed(&self) -> Box<dyn Bijection> {
-        Box::new(self.clone())
+        x.mask_where(outside, value).reshape(shape)
     }
 }
