@@ -1,7 +1,7 @@
 //! The results as an HTML page: accuracy in one table, then accuracy against labels and time, and all metrics.
 
 use flowgmm_report::{
-    TableCell as Shown, TableColumn, GridWidth, Grid, LineChart, Page, Plot, Section, Series, Stroke, Table,
+    Grid, GridWidth, LineChart, Page, Plot, Section, Series, Stroke, Table, TableCell as Shown, TableColumn,
 };
 
 use crate::LabelSource;

@@ -21,7 +21,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use flowgmm_data::{ImageLayout, Image};
+use flowgmm_data::{Image, ImageLayout};
 use rayon::prelude::*;
 use semisup::ndarray::Array2;
 

@@ -12,7 +12,7 @@ use crate::{
 };
 use flowgmm_core::{
     Dequantiser, FlowGmm, Prior,
-    train::{TrainingMatrix, TrainState, TrainingRows},
+    train::{TrainState, TrainingMatrix, TrainingRows},
 };
 
 /// Unlabelled rows that tell how sure a model is, at most.

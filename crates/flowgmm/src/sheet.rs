@@ -1,6 +1,6 @@
 //! Contact sheets: a row of images for each class, as one picture.
 
-use flowgmm_data::{ImageLayout, Image};
+use flowgmm_data::{Image, ImageLayout};
 use ndarray::Array2;
 
 /// Pixels between images.

@@ -8,7 +8,7 @@ mod support;
 use std::{collections::BTreeMap, fs, path::Path, sync::OnceLock, time::Instant};
 
 use flowgmm::{
-    Transform, Covariance, Error, FitConfig, Model, MultiStart, Prepare,
+    Covariance, Error, FitConfig, Model, MultiStart, Prepare, Transform,
     bijection::Form,
     tensor::{Place, to_vec},
 };

@@ -35,7 +35,7 @@ fn even_labels_of_uneven_rows() {
     let Prior::Estimated { pseudo_count } = config.architecture.prior else {
         panic!("labels are even: {:?}", config.architecture.prior)
     };
-    assert!((imagined - 0.1).abs() < 1e-12, "2 K^2 / n = 2 * 4 / 80");
+    assert!((pseudo_count - 0.1).abs() < 1e-12, "2 K^2 / n = 2 * 4 / 80");
     config.train.steps = 300;
     let (x, y) = rows(2000, 2);
     let right = |config: &FitConfig| {

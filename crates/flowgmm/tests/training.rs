@@ -18,7 +18,8 @@ use flowgmm::{
     objective::{Agreement, Consistency, Scale, SoftTargets},
     tensor::{Place, to_vec},
     train::{
-        Control, EpochRecord, Refine, TrainingMatrix, Schedule, DecayShape, TrainConfig, TrainState, Trainer, TrainingRows,
+        Control, DecayShape, EpochRecord, Refine, Schedule, TrainConfig, TrainState, Trainer, TrainingMatrix,
+        TrainingRows,
     },
 };
 use ndarray::Array2;
@@ -439,10 +440,10 @@ fn raw_problem(config: &TrainConfig, value: f64, wild_row: Option<usize>) -> (Tr
     };
     let mixture = Mixture::new(MixtureSpec::fixed(2, 2), &values, &Place::cpu()).unwrap();
     let rows = TrainingRows {
-        labelled: Rows::new(x.slice(ndarray::s![..10, ..])),
+        labelled: TrainingMatrix::new(x.slice(ndarray::s![..10, ..])),
         y: (0..10).map(|row| row % 2).collect(),
-        unlabelled: Rows::new(x.slice(ndarray::s![10.., ..])),
-        soft: None,
+        unlabelled: TrainingMatrix::new(x.slice(ndarray::s![10.., ..])),
+        soft_targets: None,
         n_classes: 2,
     };
     (TrainState::new(FlowGmm::new(flow, mixture).unwrap(), config), rows)
@@ -497,7 +498,7 @@ fn check_learning(name: &str, config: &FitConfig, terms: &[&str]) {
     assert!(late < early - 0.02, "{name}: the loss went from {early} to {late}");
     for term in terms {
         assert!(
-            epochs.iter().all(|r| r.terms.get(*term).is_some_and(|v| v.is_finite())),
+            epochs.iter().all(|r| r.terms.iter().any(|(name, v)| name.name() == *term && v.is_finite())),
             "{name}: no {term}"
         );
     }

@@ -15,8 +15,8 @@ mod support;
 use std::time::{Duration, Instant};
 
 use flowgmm::{
-    Checkpoints, Transform, DeviceName, Em, Engine, Error, FitConfig, Fitter, Flow, FlowSpec, MixtureStep,
-    Model, MultiStart, Observer, Resume, Trainable,
+    Checkpoints, DeviceName, Em, Engine, Error, FitConfig, Fitter, Flow, FlowSpec, MixtureStep, Model,
+    MultiStart, Observer, Resume, Trainable, Transform,
     bijection::{Bijection, BijectionSpec, Init, Mapped},
     objective::{Agreement, Consistency},
     tensor::{Place, to_vec},

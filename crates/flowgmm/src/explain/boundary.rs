@@ -1,6 +1,6 @@
 //! How far rows are from the decision boundary (paper, section 6.2 and figure 5c).
 
-use flowgmm_report::{TableCell, TableColumn, GridWidth, Figure, Grid, Histogram, Plot, Section, Table};
+use flowgmm_report::{Figure, Grid, GridWidth, Histogram, Plot, Section, Table, TableCell, TableColumn};
 use serde::Serialize;
 
 use super::{

@@ -1,7 +1,9 @@
 //! CalibrationErrors before and after temperature scaling (paper, section 6.1): are 90 of 100 predictions right that have a
 //! confidence of 90%?
 
-use flowgmm_report::{TableCell, TableColumn, GridWidth, Grid, Plot, Reliability, ReliabilityBin, Section, Table};
+use flowgmm_report::{
+    Grid, GridWidth, Plot, Reliability, ReliabilityBin, Section, Table, TableCell, TableColumn,
+};
 use semisup::metrics::{self, Bin, CalibrationErrors};
 use serde::Serialize;
 
@@ -105,7 +107,10 @@ fn table(found: &CalibrationFindings) -> Table {
     };
     let temperatures = [1.0, found.temperature_of_model, found.temperature_learnt];
     let mut rows = vec![
-        [TableCell::from("Temperature")].into_iter().chain(temperatures.map(|t| TableCell::number(t, 3))).collect(),
+        [TableCell::from("Temperature")]
+            .into_iter()
+            .chain(temperatures.map(|t| TableCell::number(t, 3)))
+            .collect(),
         row("Negative log-likelihood", &|c| c.nll),
         row("Brier score", &|c| c.brier),
     ];

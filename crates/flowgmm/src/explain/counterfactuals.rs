@@ -1,6 +1,6 @@
 //! Counterfactuals: the smallest latent change that changes a row's class, decoded.
 
-use flowgmm_report::{TableCell, TableColumn, GridWidth, Section, Table};
+use flowgmm_report::{GridWidth, Section, Table, TableCell, TableColumn};
 use ndarray::{ArrayView1, Axis};
 use serde::Serialize;
 

@@ -2,7 +2,7 @@
 //! beginning.
 
 use flowgmm_data::{Frame, ImageLayout};
-use flowgmm_report::{TableCell, TableColumn, GridWidth, Grid, ImageSheet, Plot};
+use flowgmm_report::{Grid, GridWidth, ImageSheet, Plot, TableCell, TableColumn};
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
 use semisup::metrics::separation;
 
@@ -136,7 +136,9 @@ impl Display {
     /// Cells of a row that was read.
     pub(super) fn cells(&self, rows: &ShownRows, row: usize) -> Vec<TableCell> {
         if self.is_text() {
-            return vec![rows.texts.get(row).map_or(TableCell::Missing, |text| TableCell::from(text.as_str()))];
+            return vec![
+                rows.texts.get(row).map_or(TableCell::Missing, |text| TableCell::from(text.as_str())),
+            ];
         }
         self.cells_of(rows.x.row(row))
     }
@@ -144,7 +146,10 @@ impl Display {
     /// Cells of a row of numbers, decoded to the user's columns.
     pub(super) fn cells_of(&self, x: ArrayView1<f64>) -> Vec<TableCell> {
         let Some(frame) = self.decoded(x) else { return Vec::new() };
-        self.shown().iter().map(|name| text(&frame, name, 20).map_or(TableCell::Missing, TableCell::from)).collect()
+        self.shown()
+            .iter()
+            .map(|name| text(&frame, name, 20).map_or(TableCell::Missing, TableCell::from))
+            .collect()
     }
 
     /// A row of numbers in the user's columns; `None` for images and texts.

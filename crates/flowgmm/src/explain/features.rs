@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use flowgmm_report::{Bar, Bars, GridWidth, Grid, Plot, Section};
+use flowgmm_report::{Bar, Bars, Grid, GridWidth, Plot, Section};
 use ndarray::{Array2, Axis};
 use rand::seq::SliceRandom;
 use semisup::metrics::arg_max;

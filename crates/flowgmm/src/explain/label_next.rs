@@ -1,6 +1,6 @@
 //! Active learning: which rows to label next.
 
-use flowgmm_report::{TableCell, TableColumn, GridWidth, Section, Table};
+use flowgmm_report::{GridWidth, Section, Table, TableCell, TableColumn};
 use ndarray::Axis;
 use semisup::metrics::arg_max;
 use serde::Serialize;

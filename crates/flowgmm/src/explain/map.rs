@@ -1,7 +1,7 @@
 //! A map of the latent space: rows and Gaussians in the plane that separates the class means most.
 
 use flowgmm_core::analysis;
-use flowgmm_report::{GridWidth, Ellipse, Grid, Layer, Legend, Mark, Panel, Plot, Section};
+use flowgmm_report::{Ellipse, Grid, GridWidth, Layer, Legend, Mark, Panel, Plot, Section};
 use ndarray::Axis;
 
 use super::{display::Display, evenly_spaced, subject::Subject};

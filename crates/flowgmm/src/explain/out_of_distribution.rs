@@ -1,6 +1,6 @@
 //! Out-of-distribution detection (paper, appendix F): are rows of another distribution noticed?
 
-use flowgmm_report::{TableCell, TableColumn, GridWidth, Figure, Grid, Histogram, Plot, Section, Table};
+use flowgmm_report::{Figure, Grid, GridWidth, Histogram, Plot, Section, Table, TableCell, TableColumn};
 use ndarray::Axis;
 use semisup::metrics::Detection;
 use serde::Serialize;

@@ -1,7 +1,9 @@
 //! Latent interpolation between rows, within and between classes (paper, section 6.2): log p dips where a path changes
 //! class.
 
-use flowgmm_report::{TableCell, TableColumn, GridWidth, Figure, Grid, LineChart, Plot, Section, Series, Table};
+use flowgmm_report::{
+    Figure, Grid, GridWidth, LineChart, Plot, Section, Series, Table, TableCell, TableColumn,
+};
 use ndarray::{Array2, Axis};
 use serde::Serialize;
 
@@ -164,7 +166,8 @@ fn table(path: &LatentPath, display: &Display) -> Table {
         cells.extend(display.cells_of(path.x.row(at)));
         cells
     };
-    let mut columns = vec![TableColumn::number("Way"), TableColumn::text("Class"), TableColumn::number("log p(x)")];
+    let mut columns =
+        vec![TableColumn::number("Way"), TableColumn::text("Class"), TableColumn::number("log p(x)")];
     columns.extend(display.heads());
     Table {
         caption: format!("The path from {}, decoded.", path.path),

@@ -1,6 +1,6 @@
 //! Conformal prediction sets, and selective prediction: the risk if only the most confident rows are answered.
 
-use flowgmm_report::{TableCell, TableColumn, GridWidth, Grid, LineChart, Plot, Section, Series, Table};
+use flowgmm_report::{Grid, GridWidth, LineChart, Plot, Section, Series, Table, TableCell, TableColumn};
 use semisup::metrics::Coverage;
 use serde::Serialize;
 

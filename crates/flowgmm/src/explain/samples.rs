@@ -1,6 +1,6 @@
 //! What the classes look like to the model (paper, appendix H): their means, decoded, and samples.
 
-use flowgmm_report::{TableCell, TableColumn, GridWidth, Section, Table};
+use flowgmm_report::{GridWidth, Section, Table, TableCell, TableColumn};
 use ndarray::{Array2, Axis, concatenate};
 
 use super::{

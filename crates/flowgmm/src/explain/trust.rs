@@ -1,7 +1,7 @@
 //! Trust cards: for each row, what speaks for and against its prediction, and whether to abstain.
 
 use flowgmm_learners::knn;
-use flowgmm_report::{TableCell, TableColumn, GridWidth, Section, Table};
+use flowgmm_report::{GridWidth, Section, Table, TableCell, TableColumn};
 use ndarray::Axis;
 use serde::Serialize;
 
@@ -239,7 +239,9 @@ fn table(found: &TrustCards, display: &Display) -> Table {
         let card = &found.cards[shown.card];
         let mut cells = vec![display.name(&card.row), TableCell::from(guesses(card, display))];
         if found.has_labels() {
-            cells.push(card.label.as_deref().map_or(TableCell::Missing, |label| TableCell::from(class_name(label))));
+            cells.push(
+                card.label.as_deref().map_or(TableCell::Missing, |label| TableCell::from(class_name(label))),
+            );
         }
         if let Some(set) = &card.set {
             let names: Vec<String> = set.iter().map(|class| class_name(class)).collect();

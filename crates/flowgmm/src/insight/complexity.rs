@@ -83,9 +83,8 @@ mod tests {
     /// A constant costs next to nothing, a ramp little, noise at least log 256 nats a pixel.
     #[test]
     fn noise_is_long_and_order_is_short() {
-        let length = |of: &mut dyn FnMut(usize) -> u8| {
-            code_length(&Image::new(1, 28, 28, (0..784).map(of).collect()))
-        };
+        let length =
+            |of: &mut dyn FnMut(usize) -> u8| code_length(&Image::new(1, 28, 28, (0..784).map(of).collect()));
         let mut rng = semisup::rng(1);
         let (flat, ramp) = (length(&mut |_| 7), length(&mut |at| (5 * (at % 28) + 2 * (at / 28)) as u8));
         let noise = length(&mut |_| rng.random());

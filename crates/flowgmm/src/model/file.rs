@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use flowgmm_core::{Container, FlowGmm, ModelSpec, load_tensors, model_tensors, tensor::Place, train::History};
+use flowgmm_core::{
+    Container, FlowGmm, ModelSpec, load_tensors, model_tensors, tensor::Place, train::History,
+};
 use flowgmm_data::{Encoding, ImageLayout};
 use semisup::Preprocess;
 use serde::{Deserialize, Serialize};

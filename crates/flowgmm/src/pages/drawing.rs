@@ -1,7 +1,7 @@
 //! Drawings of the latent plane, and loss curves.
 
 use flowgmm_core::{objective::TermName, train::EpochRecord};
-use flowgmm_report::{AxisScale, Ellipse, Viewport, LineChart, Series};
+use flowgmm_report::{AxisScale, Ellipse, LineChart, Series, Viewport};
 use ndarray::{Array2, ArrayView2};
 
 use crate::Model;

@@ -7,10 +7,10 @@ use crate::{
     config::{FitConfig, Prepare, QuantileTransform},
 };
 use flowgmm_core::{
-    Transform, ImageFlow, Means,
+    ImageFlow, Means, Transform,
     bijection::{Form, ImageShape, Init},
     objective::{Agreement, Consistency, LabelledTerm, Objective, Scale, UnlabelledTerm},
-    train::{AdamConfig, ImageViews, Schedule, DecayShape},
+    train::{AdamConfig, DecayShape, ImageViews, Schedule},
 };
 
 /// Largest value of a pixel.
@@ -34,7 +34,8 @@ impl FitConfig {
         config.train.steps = 18_000;
         config.train.batch_labelled = 48;
         config.train.batch_unlabelled = 96;
-        config.train.schedule = Schedule { peak: 2e-3, warm_up: 0.02, shape: DecayShape::Cosine { floor: 0.01 } };
+        config.train.schedule =
+            Schedule { peak: 2e-3, warm_up: 0.02, shape: DecayShape::Cosine { floor: 0.01 } };
         config.train.adam = AdamConfig { clip: Some(1.0), ..AdamConfig::default() };
         config.train.ema = Some(0.999);
         config.train.objective = Objective {

@@ -15,10 +15,10 @@ use crate::{
     teachers::{Teacher, TeacherMethod},
 };
 use flowgmm_core::{
-    Architecture, Transform, Covariance, Means, Prior, Trainable,
+    Architecture, Covariance, Means, Prior, Trainable, Transform,
     bijection::{Form, Init, Mask},
     objective::{Agreement, Consistency, LabelledTerm, Objective, Scale, SoftTargets, UnlabelledTerm},
-    train::{AdamConfig, Decay, Schedule, DecayShape, TrainConfig},
+    train::{AdamConfig, Decay, DecayShape, Schedule, TrainConfig},
 };
 
 /// Where settings come from.

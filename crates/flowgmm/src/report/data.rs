@@ -1,7 +1,7 @@
 //! What the data look like: labels per class, columns, and the columns that separate the classes.
 
 use flowgmm_data::{Schema, schema::ColumnSummary};
-use flowgmm_report::{Bar, Bars, TableCell, TableColumn, GridWidth, Grid, Plot, Section, Table};
+use flowgmm_report::{Bar, Bars, Grid, GridWidth, Plot, Section, Table, TableCell, TableColumn};
 use ndarray::{Array2, Axis};
 use semisup::metrics::{self, arg_max};
 use serde::Serialize;
@@ -100,8 +100,10 @@ impl DataOverview {
     pub(super) fn section(&self, overview: &Overview) -> Section {
         let bars = [Some(self.labels(overview)), self.predicted(overview)];
         let bars = Grid::of(GridWidth::Two, bars.iter().flatten().map(Plot::figure).collect());
-        let mut drawn = Grid::of(GridWidth::Three, self.histograms.iter().map(ColumnValues::figure).collect());
-        drawn.label = "GridWidth that separate the classes most, without the outermost percent of rows".into();
+        let mut drawn =
+            Grid::of(GridWidth::Three, self.histograms.iter().map(ColumnValues::figure).collect());
+        drawn.label =
+            "GridWidth that separate the classes most, without the outermost percent of rows".into();
         Section {
             heading: "The data".into(),
             text: self.text(overview),
@@ -194,7 +196,8 @@ impl DataOverview {
 
     /// What the user should look at, if anything.
     fn warnings(&self) -> Option<Table> {
-        let row = |c: &ColumnFacts| Some(vec![TableCell::from(short(&c.name, 40)), c.warning.clone()?.into()]);
+        let row =
+            |c: &ColumnFacts| Some(vec![TableCell::from(short(&c.name, 40)), c.warning.clone()?.into()]);
         let rows: Vec<_> = self.columns.iter().filter_map(row).collect();
         let columns = vec![TableColumn::text("TableColumn"), TableColumn::text("Please check")];
         (!rows.is_empty()).then(|| Table { caption: "Warnings.".into(), columns, rows })

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use flowgmm_data::{Cells, Frame, Image};
-use flowgmm_report::{TableCell, TableColumn, GridWidth, Grid, ImageSheet, Plot, Section, Table};
+use flowgmm_report::{Grid, GridWidth, ImageSheet, Plot, Section, Table, TableCell, TableColumn};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 use serde::Serialize;
 
@@ -167,8 +167,9 @@ impl HardestRows {
             };
             cells.push(TableCell::shown(row.probability, probability));
             cells.push(TableCell::number(row.typicality, 2));
-            let value =
-                |text: &Option<String>| text.as_ref().map_or(TableCell::Missing, |text| short(text, 20).into());
+            let value = |text: &Option<String>| {
+                text.as_ref().map_or(TableCell::Missing, |text| short(text, 20).into())
+            };
             cells.extend(row.values.iter().map(value));
             cells
         };

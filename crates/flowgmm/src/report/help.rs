@@ -1,6 +1,6 @@
 //! "Does my unlabelled data help?": the answer in a sentence, and what it rests on.
 
-use flowgmm_report::{TableCell, TableColumn, GridWidth, Estimate, Grid, Intervals, Plot, Section, Table};
+use flowgmm_report::{Estimate, Grid, GridWidth, Intervals, Plot, Section, Table, TableCell, TableColumn};
 use semisup::{Interval, share_interval};
 use serde::Serialize;
 

@@ -1,7 +1,7 @@
 //! Maps of the rows: as they came, and where the flow maps them.
 
 use flowgmm_core::analysis;
-use flowgmm_report::{GridWidth, Ellipse, Viewport, Grid, Layer, Legend, Mark, Panel, Plot, Section};
+use flowgmm_report::{Ellipse, Grid, GridWidth, Layer, Legend, Mark, Panel, Plot, Section, Viewport};
 use ndarray::Axis;
 use semisup::Preprocess;
 use serde::Serialize;

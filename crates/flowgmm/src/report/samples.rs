@@ -1,8 +1,8 @@
 //! Does the model know what rows look like? Its samples compared with real rows.
 
-use flowgmm_data::{ImageLayout, Image};
-use flowgmm_learners::{TwoSampleClassifier, TwoSample, two_sample};
-use flowgmm_report::{GridWidth, Estimate, Grid, ImageSheet, Intervals, Plot, Section};
+use flowgmm_data::{Image, ImageLayout};
+use flowgmm_learners::{TwoSample, TwoSampleClassifier, two_sample};
+use flowgmm_report::{Estimate, Grid, GridWidth, ImageSheet, Intervals, Plot, Section};
 use ndarray::{Array2, Axis};
 use serde::Serialize;
 

@@ -1,6 +1,6 @@
 //! The report in a few sentences and numbers, for the summary of a fit.
 
-use flowgmm_learners::{TwoSampleClassifier, TwoSample};
+use flowgmm_learners::{TwoSample, TwoSampleClassifier};
 use serde::Serialize;
 
 use super::{Comparison, Report, Verdict};

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use flowgmm_report::{TableColumn, GridWidth, Confusion, Grid, Plot, Reliability, ReliabilityBin, Section, Table};
+use flowgmm_report::{
+    Confusion, Grid, GridWidth, Plot, Reliability, ReliabilityBin, Section, Table, TableColumn,
+};
 use semisup::{
     Interval, Scores,
     metrics::{self, Bin},
@@ -101,7 +103,11 @@ impl Trust {
             format!("share of correct predictions; 95\u{a0}% interval {} to {}", percent(low), percent(high));
         let row = |name: &str, value: String, meaning: &str| vec![name.into(), value.into(), meaning.into()];
         Table {
-            columns: vec![TableColumn::text("Measure"), TableColumn::number("Value"), TableColumn::text("What it is")],
+            columns: vec![
+                TableColumn::text("Measure"),
+                TableColumn::number("Value"),
+                TableColumn::text("What it is"),
+            ],
             rows: vec![
                 row("Accuracy", percent(scores.accuracy), &accuracy),
                 row(

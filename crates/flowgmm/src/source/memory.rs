@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use flowgmm_data::{ImageLayout, Image};
+use flowgmm_data::{Image, ImageLayout};
 use ndarray::Array2;
 use semisup::ImageShape;
 

@@ -1,6 +1,6 @@
 //! Rows to learn from: read whole, with what their columns mean and where each row came from.
 
-use flowgmm_data::{Encoding, Frame, ColumnKind, DeclaredKind, Labels as TableLabels, Schema, labels_of};
+use flowgmm_data::{ColumnKind, DeclaredKind, Encoding, Frame, Labels as TableLabels, Schema, labels_of};
 use ndarray::{Array2, Axis};
 use semisup::SemiSupervised;
 
