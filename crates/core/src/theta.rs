@@ -61,13 +61,13 @@ impl Theta {
     }
 
     /// Takes the values out, to be changed in place and [`Theta::put`] back.
-    pub(crate) fn take(&mut self) -> Tensor<1> {
+    pub fn take(&mut self) -> Tensor<1> {
         let device = self.value.device();
         std::mem::replace(&mut self.value, Tensor::empty([0], &device))
     }
 
     /// Puts values back that [`Theta::take`] took out.
-    pub(crate) fn put(&mut self, value: Tensor<1>) {
+    pub fn put(&mut self, value: Tensor<1>) {
         let expected: usize = self.parts.iter().map(ParameterSlice::len).sum();
         assert_eq!(value.dims(), [expected], "a parameter vector never changes its length");
         self.value = value;
