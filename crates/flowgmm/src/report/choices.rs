@@ -93,7 +93,7 @@ impl Choices {
             (_, "image") => "The settings are those of a preset for images",
             (true, _) => "The settings are those of the preset",
             (false, _) => {
-                "The settings were chosen from the data, by cross-validation of quick teachers on the labelled rows"
+                "The settings were chosen from the data, by cross-validating quick teachers on the labelled rows"
             }
         };
         let but = if self.overridden.is_empty() { "." } else { ", except for those that you gave." };
