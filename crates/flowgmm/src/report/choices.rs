@@ -82,7 +82,10 @@ impl Choices {
         Section {
             heading: "What was chosen, and how training went".into(),
             text: self.text(overview),
-            tables: [self.decided(), Some(self.model()), self.given()].into_iter().flatten().collect(),
+            tables: [self.decided(), Some(self.model(overview)), self.given()]
+                .into_iter()
+                .flatten()
+                .collect(),
             grids: vec![Grid::of(Columns::Two, figures)],
         }
     }
@@ -138,7 +141,7 @@ impl Choices {
         })
     }
 
-    fn model(&self) -> Table {
+    fn model(&self, overview: &Overview) -> Table {
         let mut rows = vec![
             ("Model", self.architecture.clone()),
             ("Parameters", self.parameters.to_string()),
@@ -147,7 +150,11 @@ impl Choices {
             ("Training", self.training()),
             ("Temperature", format!("{:.3}", self.temperature)),
         ];
-        rows.extend(self.certificate.as_ref().map(|found| ("Round trip x → z → x", certificate(found))));
+        rows.extend(
+            self.certificate
+                .as_ref()
+                .map(|found| ("Round trip x → z → x", certificate(found, &overview.nouns()))),
+        );
         Table {
             caption: "The model.".into(),
             columns: vec![Column::text("What"), Column::text("Value")],
@@ -229,10 +236,10 @@ fn repeated(names: &[String]) -> String {
 }
 
 /// How exactly a flow inverts, in words.
-fn certificate(certificate: &Certificate) -> String {
+fn certificate(certificate: &Certificate, nouns: &str) -> String {
     let Certificate { rows, round_trip, round_trip_f64, jacobians, log_det } = certificate;
     let trip = format!(
-        "f^-1(f(x)) = x within {round_trip:.1e} ({round_trip_f64:.1e} in double precision) on {rows} rows"
+        "f^-1(f(x)) = x within {round_trip:.1e} ({round_trip_f64:.1e} in double precision) on {rows} {nouns}"
     );
     match jacobians {
         0 => format!("{trip}; too many columns to measure det J"),
