@@ -1,9 +1,7 @@
 //! The settings and where they came from, and how training went.
 
 use flowgmm_core::{Certificate, bijection::BijectionSpec, train::EpochRecord};
-use flowgmm_report::{
-    AxisScale, Grid, GridWidth, LineChart, Plot, Section, Series, Table, TableCell, TableColumn,
-};
+use flowgmm_report::{AxisScale, TableCell, TableColumn, GridWidth, Grid, LineChart, Plot, Section, Series, Table};
 use serde::Serialize;
 
 use super::Overview;
@@ -84,7 +82,10 @@ impl Choices {
         Section {
             heading: "What was chosen, and how training went".into(),
             text: self.text(overview),
-            tables: [self.decided(), Some(self.model()), self.given()].into_iter().flatten().collect(),
+            tables: [self.decided(), Some(self.model(overview)), self.given()]
+                .into_iter()
+                .flatten()
+                .collect(),
             grids: vec![Grid::of(GridWidth::Two, figures)],
         }
     }
@@ -95,7 +96,7 @@ impl Choices {
             (_, "image") => "The settings are those of a preset for images",
             (true, _) => "The settings are those of the preset",
             (false, _) => {
-                "The settings were chosen from the data, by cross-validation of quick teachers on the labelled rows"
+                "The settings were chosen from the data, by cross-validating quick teachers on the labelled rows"
             }
         };
         let but = if self.overridden.is_empty() { "." } else { ", except for those that you gave." };
@@ -131,9 +132,8 @@ impl Choices {
 
     /// Nothing if a preset left nothing to decide.
     fn decided(&self) -> Option<Table> {
-        let row = |d: &Decision| {
-            vec![TableCell::from(d.what.as_str()), d.choice.as_str().into(), d.why.as_str().into()]
-        };
+        let row =
+            |d: &Decision| vec![TableCell::from(d.what.as_str()), d.choice.as_str().into(), d.why.as_str().into()];
         (!self.decisions.is_empty()).then(|| Table {
             caption: "Decisions.".into(),
             columns: vec![TableColumn::text("What"), TableColumn::text("Choice"), TableColumn::text("Why")],
@@ -141,7 +141,7 @@ impl Choices {
         })
     }
 
-    fn model(&self) -> Table {
+    fn model(&self, overview: &Overview) -> Table {
         let mut rows = vec![
             ("Model", self.architecture.clone()),
             ("Parameters", self.parameters.to_string()),
@@ -150,7 +150,11 @@ impl Choices {
             ("Training", self.training()),
             ("Temperature", format!("{:.3}", self.temperature)),
         ];
-        rows.extend(self.certificate.as_ref().map(|found| ("Round trip x → z → x", certificate(found))));
+        rows.extend(
+            self.certificate
+                .as_ref()
+                .map(|found| ("Round trip x → z → x", certificate(found, &overview.nouns()))),
+        );
         Table {
             caption: "The model.".into(),
             columns: vec![TableColumn::text("What"), TableColumn::text("Value")],
@@ -178,11 +182,7 @@ impl Choices {
             |s: &OverriddenSetting| vec![s.path.as_str().into(), s.value.as_str().into(), s.origin.into()];
         (!self.overridden.is_empty()).then(|| Table {
             caption: "Settings that you gave.".into(),
-            columns: vec![
-                TableColumn::text("Setting"),
-                TableColumn::text("Value"),
-                TableColumn::text("From"),
-            ],
+            columns: vec![TableColumn::text("Setting"), TableColumn::text("Value"), TableColumn::text("From")],
             rows: self.overridden.iter().map(row).collect(),
         })
     }
@@ -236,10 +236,10 @@ fn repeated(names: &[String]) -> String {
 }
 
 /// How exactly a flow inverts, in words.
-fn certificate(certificate: &Certificate) -> String {
+fn certificate(certificate: &Certificate, nouns: &str) -> String {
     let Certificate { rows, round_trip, round_trip_f64, jacobians, log_det } = certificate;
     let trip = format!(
-        "f^-1(f(x)) = x within {round_trip:.1e} ({round_trip_f64:.1e} in double precision) on {rows} rows"
+        "f^-1(f(x)) = x within {round_trip:.1e} ({round_trip_f64:.1e} in double precision) on {rows} {nouns}"
     );
     match jacobians {
         0 => format!("{trip}; too many columns to measure det J"),

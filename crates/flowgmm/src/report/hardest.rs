@@ -150,8 +150,8 @@ impl HardestRows {
             false => " The columns shown are those that separate the classes most.",
         };
         format!(
-            "Look at these first. A label with a probability near 0 is a mistake of the model or of whoever set the \
-             label. Labels for unlabelled {rows} near a boundary would teach the model most. Typicality is near 0 for \
+            "Look at these first. A label with a probability near 0 is a mistake, either of the model or of whoever \
+             set it. Labels for unlabelled {rows} near a boundary would teach the model most. Typicality is near 0 for \
              {rows} that are less likely, or more likely, than nearly all training {rows}.\n\n{place}{columns}"
         )
     }

@@ -239,7 +239,7 @@ fn beside_logistic(found: &Comparison, rows: &str) -> String {
         Verdict::Harms => {
             format!("that is better than the fit to all {rows}, so prefer it if all you need is a class")
         }
-        Verdict::Open => "which of the two is better is open".into(),
+        Verdict::Open => "it is open which of the two is better".into(),
     };
     let accuracy = percent(found.logistic_regression);
     format!("plain logistic regression on the labelled {rows} classifies {accuracy} correctly; {verdict}.")

@@ -134,17 +134,19 @@ impl Overview {
 ///
 /// It takes about as long as the fit. An observer that stops ends it with an error; the model is not affected.
 ///
-/// ```no_run
+/// ```
 /// use flowgmm::{ReportRequest, Request, Source};
 ///
 /// let train = semisup::Toy::Moons.problem(1).train;
 /// let labels = train.y().iter().map(|y| y.map(|k| train.classes()[k].clone()));
-/// let request = Request::new(Source::matrix(train.x()).labels(labels)).with("train.steps", 400);
+/// let request = Request::new(Source::matrix(train.x()).labels(labels)).with("train.steps", 50);
 /// let fit = flowgmm::fit(&request, &mut ())?;
 ///
 /// let report = flowgmm::report(&fit, &ReportRequest::new("moons"), &mut ())?;
-/// println!("{:?}: {}", report.help.verdict, report.summary().help_sentence());
-/// std::fs::write("report.html", report.to_page().to_html()).unwrap();
+/// assert_eq!(report.help.by(), "cross-validation");
+/// assert!(report.summary().help_sentence().contains("10 held-out labelled rows"));
+/// let html = report.to_page().to_html(); // one file, with everything in it
+/// assert!(html.contains("Does the unlabelled data help?"));
 /// # Ok::<(), flowgmm::Error>(())
 /// ```
 pub fn report(fit: &Fit, request: &ReportRequest, observer: &mut dyn Observer) -> Result<Report> {
