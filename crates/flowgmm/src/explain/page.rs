@@ -65,8 +65,12 @@ impl Explanation {
                 " What is said about accuracy and calibration holds if the model was not fitted to these rows."
             }
         };
-        let (described, n_classes) = (self.described(), self.classes.len());
-        format!("{described} of {}, as seen by a model of {n_classes} classes. {labels}{held_out}", self.data)
+        let classes = match self.classes.len() {
+            1 => "one class".to_string(),
+            n => format!("{n} classes"),
+        };
+        let described = self.described();
+        format!("{described} of {}, as seen by a model of {classes}. {labels}{held_out}", self.data)
     }
 
     fn tiles(&self) -> Vec<Tile> {

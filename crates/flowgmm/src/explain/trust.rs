@@ -205,13 +205,16 @@ pub(super) const HEADING: &str = "Trust cards";
 
 pub(super) fn section(found: &TrustCards, display: &Display) -> Section {
     let (noun, shown, all) = (display.noun(), found.shown.len(), found.cards.len());
-    let source = if found.has_sets() { "on the labels given" } else { "as stored in the model" };
+    let source = match found.has_sets() {
+        true => "Probabilities are calibrated on the labels given.",
+        false => "Probabilities are those of the model as it is stored.",
+    };
     let unless = match found.has_sets() {
         true => "if the prediction set does not hold exactly one class",
         false => "if no class has half the probability (with enough labels, there would be prediction sets)",
     };
     let mut text = format!(
-        "The {shown} {noun} that the model is least confident about. Probabilities are calibrated {source}. Typicality is near \
+        "The {shown} {noun} that the model is least confident about. {source} Typicality is near \
          0 for {noun} that are less likely, or more likely, than nearly all training rows. The boundary is the latent \
          distance at which the predicted class changes.\n\nAbstaining is advised {unless}, or if typicality is below \
          {ATYPICAL}: for {} of {all} {noun} here.",
