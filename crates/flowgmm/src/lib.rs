@@ -40,7 +40,7 @@ pub use rows::{Rows, TextColumn, TextEncoder};
 pub use sample::{ByClass, SampleRequest, SampledChunks, Samples, sample};
 pub use settings::{Override, SettingOrigin, Settings};
 pub use source::{
-    Chunk, ImageArray, Reading, RowNames, Source,
+    Chunk, ImageArray, LabelledRows, Reading, RowNames, Source, read_labelled,
     training::{Declared, Origins, Training},
 };
 pub use teachers::{Guide, Teacher};

@@ -1,16 +1,17 @@
-//! FlowGMM by likelihood alone (eq. 4), with the mixtures that the paper's appendices A and B speak of.
+//! FlowGMM by likelihood alone (eq. 4), with the mixtures of the paper's appendices A and B.
 //!
-//! No guide, no consistency, no cross-entropy: what differs between these learners is the mixture and nothing else.
+//! No teacher, no consistency, no cross-entropy: what differs between these learners is the mixture and nothing else.
 
 use flowgmm::{
-    Em, FitConfig, Means, MixtureStep, Model, Trainable,
+    Em, FitConfig, Fitter, Means, MixtureStep, Model, Trainable,
     objective::{Objective, Scale},
 };
-use flowgmm_bench::Registry;
 use semisup::{Learner, SemiSupervised};
 
-/// Iterations of EM each time it is the mixture's turn.
-const TURN: usize = 5;
+use crate::Registry;
+
+/// Iterations of EM each time the mixture is updated.
+const ITERATIONS: usize = 5;
 
 pub(super) fn register(registry: &mut Registry) {
     for (name, way) in [
@@ -21,13 +22,13 @@ pub(super) fn register(registry: &mut Registry) {
         ("eq4-means-double", Way::Centroids { r: 2.0 }),
         ("eq4-joint", Way::Joint),
         ("eq4-closed-form", Way::Em(MixtureStep::ClosedForm)),
-        ("eq4-alternating", Way::Em(MixtureStep::Alternating { iterations: TURN })),
+        ("eq4-alternating", Way::Em(MixtureStep::Alternating { iterations: ITERATIONS })),
     ] {
         registry.register(name, Likelihood { way });
     }
 }
 
-/// Eq. 4, and one way with the mixture.
+/// Eq. 4 with one way to place or learn the mixture.
 #[derive(Clone, Copy, Debug)]
 struct Likelihood {
     way: Way,
@@ -35,11 +36,11 @@ struct Likelihood {
 
 #[derive(Clone, Copy, Debug)]
 enum Way {
-    /// Random means N(0, I) that stay, descent on the marginal: the paper's.
+    /// Fixed random means N(0, I), gradient descent on the marginal likelihood: the paper's method.
     Descent,
-    /// The same with EM's E-steps (appendix A), the mixture fixed or estimated with them (appendix B).
+    /// Random means N(0, I), EM's E-steps (appendix A), the mixture fixed or estimated with them (appendix B).
     Em(MixtureStep),
-    /// Means of the labelled rows' latent images, scaled by r (appendix B).
+    /// Means of the labelled rows' latent points, scaled by r (appendix B).
     Centroids { r: f64 },
     /// Means, covariances and weights descend together with the flow (appendix B).
     Joint,
@@ -80,6 +81,6 @@ impl Learner for Likelihood {
     }
 
     fn fit(&self, data: &SemiSupervised, seed: u64) -> flowgmm::Result<Model> {
-        flowgmm::fit(&self.config(data), data, seed)
+        Fitter::new(&self.config(data), data, seed).run(&mut ())
     }
 }

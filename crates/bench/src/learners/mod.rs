@@ -1,24 +1,40 @@
-//! All learners by name: the rivals, and FlowGMM in its variants.
+//! All learners by name: the baselines, FlowGMM and its variants, DIGLM.
+
+mod diglm;
+mod mixtures;
+mod recipe;
 
 use std::{fmt, num::NonZeroUsize};
 
-use flowgmm::{Em, FitConfig, MixtureStep, Model, Recipe};
-use flowgmm_bench::Diglm;
-use flowgmm_bench::Registry;
+use flowgmm::{Em, FitConfig, Fitter, MixtureStep, Model, Preset, Recipe};
 use flowgmm_learners::Ensemble;
 use semisup::{Learner, SemiSupervised};
 
-mod mixtures;
+use crate::Registry;
 
-/// A number for the automatic recipe: results of another one are not results of this one.
-const RECIPE: u32 = 5;
+pub use diglm::{Diglm, DiglmModel};
 
 /// Members of the ensemble.
 const MEMBERS: NonZeroUsize = NonZeroUsize::new(3).expect("three");
 
-/// The learners `bench` and `fit --learner` know.
+/// All learners by name: those of [`flowgmm_learners`], FlowGMM and its variants, DIGLM, and the mixtures of the paper's
+/// appendices.
+///
+/// | name | what |
+/// |---|---|
+/// | flowgmm | FlowGMM with settings chosen from the data |
+/// | flowgmm-ensemble | the averaged probabilities of three such fits |
+/// | flowgmm-no-consistency, flowgmm-em, flowgmm-labelled | FlowGMM without consistency, by EM, without the unlabelled rows |
+/// | flowgmm-paper | FlowGMM with the paper's settings |
+/// | diglm | [`Diglm`] |
+/// | eq4, eq4-em, eq4-means, eq4-means-half, eq4-means-double, eq4-joint, eq4-closed-form, eq4-alternating | FlowGMM by the likelihood of eq. 4 alone, with different ways to place or learn the mixture |
+///
+/// ```
+/// let registry = flowgmm_bench::registry();
+/// assert!(["flowgmm", "diglm", "eq4", "knn"].iter().all(|name| registry.get(name).is_some()));
+/// ```
 pub fn registry() -> Registry {
-    let mut registry = Registry::rivals();
+    let mut registry = Registry::baselines();
     for (name, variant) in [
         ("flowgmm", Variant::Automatic),
         ("flowgmm-no-consistency", Variant::NoConsistency),
@@ -35,7 +51,7 @@ pub fn registry() -> Registry {
     registry
 }
 
-/// FlowGMM as `fit` runs it, or with one thing changed.
+/// FlowGMM with settings chosen from the data, or with one thing changed.
 #[derive(Clone, Copy)]
 struct FlowGmm {
     recipe: u32,
@@ -43,7 +59,7 @@ struct FlowGmm {
     steps: Option<usize>,
 }
 
-/// The settings that are recorded with each result: they name the steps only where they were chosen.
+/// The settings that are recorded with each result. The steps are named only where the caller set them.
 impl fmt::Debug for FlowGmm {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let mut settings = f.debug_struct("FlowGmm");
@@ -57,9 +73,9 @@ impl fmt::Debug for FlowGmm {
 
 #[derive(Clone, Copy, Debug)]
 enum Variant {
-    /// As it is: with the consistency of eq. 7.
+    /// With the consistency of eq. 7.
     Automatic,
-    /// Without it: eq. 4.
+    /// Without consistency: eq. 4.
     NoConsistency,
     /// By EM (appendix A) instead of descent on the marginal, without consistency.
     Em,
@@ -69,14 +85,11 @@ enum Variant {
 
 impl FlowGmm {
     fn new(variant: Variant) -> Self {
-        Self { recipe: RECIPE, variant, steps: None }
+        Self { recipe: recipe::RECIPE, variant, steps: None }
     }
 
     fn config(&self, data: &SemiSupervised, seed: u64) -> flowgmm::Result<FitConfig> {
-        let mut config = match data.image_shape() {
-            Some(shape) => FitConfig::image(data, shape)?,
-            None => Recipe::choose(data, seed)?.config,
-        };
+        let mut config = Recipe::of(Preset::Auto, data, seed)?.config;
         config.train.steps = self.steps.unwrap_or(config.train.steps);
         match self.variant {
             Variant::Automatic | Variant::LabelledOnly => {}
@@ -106,7 +119,7 @@ impl Learner for FlowGmm {
     fn fit(&self, data: &SemiSupervised, seed: u64) -> flowgmm::Result<Model> {
         let own = matches!(self.variant, Variant::LabelledOnly).then(|| data.labelled_only());
         let data = own.as_ref().unwrap_or(data);
-        flowgmm::fit(&self.config(data, seed)?, data, seed)
+        Fitter::new(&self.config(data, seed)?, data, seed).run(&mut ())
     }
 
     fn with_steps(&self, steps: usize) -> Option<Self> {
@@ -127,10 +140,7 @@ impl Learner for Paper {
     }
 
     fn fit(&self, data: &SemiSupervised, seed: u64) -> flowgmm::Result<Model> {
-        let config = match data.image_shape() {
-            Some(shape) => FitConfig::paper_image(data, shape)?,
-            None => FitConfig::paper(data),
-        };
-        flowgmm::fit(&config, data, seed)
+        let config = Recipe::of(Preset::Paper, data, seed)?.config;
+        Fitter::new(&config, data, seed).run(&mut ())
     }
 }
