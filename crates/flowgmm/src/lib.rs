@@ -3,6 +3,7 @@
 mod card;
 mod config;
 mod cost;
+pub mod demo;
 mod error;
 mod evaluate;
 mod fit;

@@ -1,51 +1,31 @@
-//! The report: one page, and each figure as a file beside it.
-
-use std::{fs, path::Path};
+//! The page of the report.
 
 use flowgmm_report::{Cell, Column, Page, Section, Table};
 
-use super::{Solved, figures::Drawn};
-use crate::exit::{Failure, Result};
-
-/// How the report came about.
-pub struct About {
-    /// Seed of data, labels and fits.
-    pub seed: u64,
-    /// From the first fit to the last figure.
-    pub seconds: f64,
-}
+use super::Solved;
+use crate::pages::signed;
 
 const LEAD: &str = "Labels are expensive, data are cheap. FlowGMM learns an invertible map from the data to a space \
     in which every class is a Gaussian, from labelled and unlabelled rows together, by exact likelihood. The same \
     model then classifies, says how sure it is, and generates new data.\n\nEach problem below was fitted twice by the \
     same program with the same settings: once with its unlabelled rows and once without.";
 
-/// Writes `report.html` and the figures.
-pub fn write(directory: &Path, solved: &[Solved], drawn: Vec<Drawn>, about: &About) -> Result<()> {
+/// The page of solved problems, with a section for each.
+pub(super) fn page(solved: &[Solved], drawn: Vec<Section>, seed: u64, seconds: f64) -> Page {
     let mut sections = vec![how_to_read()];
-    for Drawn { section, files } in drawn {
-        sections.push(section);
-        for (name, svg) in files {
-            let path = directory.join(name);
-            fs::write(&path, svg).map_err(Failure::io(&path))?;
-        }
-    }
-    let page = Page {
+    sections.extend(drawn);
+    Page {
         title: "FlowGMM: what unlabelled data are worth".into(),
         lead: LEAD.into(),
         headline: Some(headline(solved)),
         sections,
         footer: format!(
-            "flowgmm {} demo --seed {}, fitted and drawn in {:.0} s. After Izmailov, Kirichenko, Finzi and Wilson, \
-             Semi-Supervised Learning with Normalizing Flows (ICML 2020).",
+            "flowgmm {} demo --seed {seed}, fitted and drawn in {seconds:.0} s. After Izmailov, Kirichenko, Finzi and \
+             Wilson, Semi-Supervised Learning with Normalizing Flows (ICML 2020).",
             env!("CARGO_PKG_VERSION"),
-            about.seed,
-            about.seconds
         ),
         ..Page::default()
-    };
-    let path = directory.join("report.html");
-    fs::write(&path, page.to_html()).map_err(Failure::io(&path))
+    }
 }
 
 fn how_to_read() -> Section {
@@ -66,15 +46,13 @@ fn how_to_read() -> Section {
 
 fn headline(solved: &[Solved]) -> Table {
     let row = |solved: &Solved| {
-        let train = &solved.problem.train;
-        let gain = 100.0 * solved.gain();
         vec![
-            solved.problem.name.to_string().replace('-', " ").into(),
-            Cell::number(100.0 * solved.all.scores.accuracy, 1),
-            Cell::number(100.0 * solved.labelled.scores.accuracy, 1),
-            Cell::shown(gain, format!("{gain:+.1}").replace('-', "\u{2212}")),
-            Cell::from(train.labelled().len()),
-            Cell::from(train.unlabelled().len()),
+            solved.dataset.name().replace('-', " ").into(),
+            Cell::number(100.0 * solved.semi_supervised.scores.accuracy, 1),
+            Cell::number(100.0 * solved.labelled_only.scores.accuracy, 1),
+            Cell::shown(100.0 * solved.gain, signed(solved.gain)),
+            Cell::from(solved.labels),
+            Cell::from(solved.unlabelled),
             Cell::number(solved.seconds(), 1),
         ]
     };

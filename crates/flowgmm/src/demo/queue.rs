@@ -1,6 +1,8 @@
 //! A queue of jobs for a few workers, each with one thread of its own: results in the order of the jobs.
 
 use std::{
+    io,
+    path::PathBuf,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -8,10 +10,10 @@ use std::{
     thread,
 };
 
-use crate::exit::{Failure, Result};
+use crate::{Error, Result};
 
 /// Does all jobs, `workers` at a time.
-pub fn in_order<J: Sync, R: Send>(
+pub(super) fn in_order<J: Sync, R: Send>(
     workers: usize,
     jobs: &[J],
     work: impl Fn(&J) -> R + Sync,
@@ -21,7 +23,10 @@ pub fn in_order<J: Sync, R: Send>(
     let worker = || -> Result<()> {
         // Inside its pool whatever a job would spread over cores stays on this one.
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
-        let pool = pool.map_err(|error| Failure::Internal(format!("cannot start a worker: {error}")))?;
+        let pool = pool.map_err(|error| Error::Io {
+            path: PathBuf::from("worker thread"),
+            source: io::Error::other(error),
+        })?;
         pool.install(|| {
             loop {
                 let i = next.fetch_add(1, Ordering::SeqCst);

@@ -1,12 +1,16 @@
 //! A toy problem in two rows of four panels, as in the paper's figures 1, 2 and 5.
 
-use flowgmm::Model;
-use flowgmm_report::{Columns, Ellipse, Frame, Grid, Layer, Legend, Panel, Raster, Section};
-use semisup::{SemiSupervised, Toy, metrics::arg_max, ndarray::Axis};
+use flowgmm_report::{Columns, Frame, Grid, Layer, Legend, Panel, Raster, Section};
+use ndarray::{Array2, Axis};
+use semisup::{SemiSupervised, Toy};
 
 use super::{
-    Solved,
-    figures::{Album, Drawn, array, losses, points},
+    figures::{Album, Drawn},
+    solve::Pair,
+};
+use crate::{
+    Model,
+    pages::{ellipses, losses, percent, points},
 };
 
 /// Cells across a panel for its decision regions.
@@ -17,8 +21,8 @@ const WIDEST: f64 = 4.0;
 const SAMPLES: usize = 1000;
 
 /// The section of one toy.
-pub fn section(solved: &Solved, toy: Toy, seed: u64) -> Drawn {
-    let Solved { problem, all, labelled } = solved;
+pub(super) fn section(pair: &Pair, toy: Toy, seed: u64) -> Drawn {
+    let Pair { problem, all, labelled } = pair;
     let train = &problem.train;
     let frame = Frame::around(&points(train.x()));
     let mut album = Album::new(toy.name());
@@ -28,12 +32,12 @@ pub fn section(solved: &Solved, toy: Toy, seed: u64) -> Drawn {
         Grid::row(label, figures.collect())
     };
     let semi = row(
-        &format!("Labelled + unlabelled: {:.1} % of test points right", percent(&all.scores)),
+        &format!("Labelled + unlabelled: {} of test points right", percent(all.scores.accuracy)),
         "",
         &all.model,
     );
     let only = row(
-        &format!("Labelled only: {:.1} % right", percent(&labelled.scores)),
+        &format!("Labelled only: {} right", percent(labelled.scores.accuracy)),
         "labelled-only-",
         &labelled.model,
     );
@@ -54,13 +58,10 @@ pub fn section(solved: &Solved, toy: Toy, seed: u64) -> Drawn {
     Drawn { section, files: album.files }
 }
 
-fn percent(scores: &semisup::Scores) -> f64 {
-    100.0 * scores.accuracy
-}
-
 /// Data and regions, latent image, latent samples, generated data; each with the name of its file.
 fn panels(model: &Model, train: &SemiSupervised, frame: Frame, seed: u64) -> [(&'static str, Panel); 4] {
     let regions = regions(model, frame);
+    let rings = ellipses(model, &Array2::eye(2));
     let (rows, hidden) = (train.labelled(), train.unlabelled());
     let y: Vec<usize> = train.y().iter().flatten().copied().collect();
     let classed = |points: Vec<[f64; 2]>, y: &[usize]| points.into_iter().zip(y.iter().copied()).collect();
@@ -96,7 +97,7 @@ fn panels(model: &Model, train: &SemiSupervised, frame: Frame, seed: u64) -> [(&
                 "(b) Latent image f(x)",
                 widened(latent, &points(z.view())),
                 vec![
-                    Layer::Ellipses(ellipses(model)),
+                    Layer::Ellipses(rings.clone()),
                     Layer::Unlabelled(z_unlabelled),
                     Layer::Labelled(classed(z_labelled, &y)),
                 ],
@@ -107,7 +108,7 @@ fn panels(model: &Model, train: &SemiSupervised, frame: Frame, seed: u64) -> [(&
             panel(
                 "(c) Samples z of the mixture",
                 latent,
-                vec![Layer::Ellipses(ellipses(model)), Layer::ByClass(classed(sampled, &classes))],
+                vec![Layer::Ellipses(rings), Layer::ByClass(classed(sampled, &classes))],
             ),
         ),
         (
@@ -131,23 +132,11 @@ fn widened(frame: Frame, points: &[[f64; 2]]) -> Frame {
 }
 
 fn regions(model: &Model, frame: Frame) -> Raster<(usize, f64)> {
-    let cells = array(&frame.cells(CELLS, CELLS));
-    let probabilities = model.score(cells.view()).log_probs.exp();
-    let classes = arg_max(probabilities.view());
-    let cells = classes.into_iter().zip(probabilities.rows()).map(|(k, p)| (k, p[k])).collect();
-    Raster::new(CELLS, CELLS, cells)
-}
-
-fn ellipses(model: &Model) -> Vec<Ellipse> {
-    let mixture = model.gmm().mixture();
-    let (values, class_of) = (mixture.values(), mixture.spec().class_of());
-    let sigma = values.log_sigma.exp();
-    let of = |(c, class): (usize, usize)| Ellipse {
-        centre: [values.means[[c, 0]], values.means[[c, 1]]],
-        radii: [0, 1].map(|d: usize| sigma[[c, d.min(sigma.ncols() - 1)]]),
-        class,
-    };
-    class_of.into_iter().enumerate().map(of).collect()
+    let centres = frame.cells(CELLS, CELLS);
+    let x = Array2::from_shape_fn((centres.len(), 2), |(i, j)| centres[i][j]);
+    let found = model.score(x.view());
+    let rows = found.classes().into_iter().zip(found.log_probs.rows());
+    Raster::new(CELLS, CELLS, rows.map(|(k, log_p)| (k, log_p[k].exp())).collect())
 }
 
 fn heading(toy: Toy) -> &'static str {

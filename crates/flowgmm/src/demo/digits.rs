@@ -1,19 +1,23 @@
 //! Handwritten digits: real beside generated ones, walks through the latent space, and how far to trust the model.
 
-use flowgmm::{Model, analysis};
+use flowgmm_core::analysis;
 use flowgmm_report::{
     Cell, Column, Columns, Confusion, Frame, Grid, ImageSheet, Layer, Legend, Mark, Panel, Reliability,
     ReliabilityBin, Section, Table,
 };
+use ndarray::{Array2, ArrayView1, Axis};
 use semisup::{
     Classifier, Labelled, Preprocess, SemiSupervised,
     metrics::{self, reliability},
-    ndarray::{Array2, ArrayView1, Axis},
 };
 
 use super::{
-    Fitted, Solved,
-    figures::{Album, Drawn, losses, points},
+    figures::{Album, Drawn},
+    solve::{Fitted, Pair},
+};
+use crate::{
+    Model,
+    pages::{losses, points},
 };
 
 const SIDE: usize = 8;
@@ -26,14 +30,12 @@ const TEMPERATURE: f64 = 0.6;
 const BINS: usize = 10;
 
 /// The section of the digits.
-pub fn section(solved: &Solved, seed: u64) -> Drawn {
-    let Solved { problem, all, labelled } = solved;
+pub(super) fn section(pair: &Pair, seed: u64) -> Drawn {
+    let Pair { problem, all, labelled } = pair;
     let model = &all.model;
     let mut album = Album::new("digits");
-    let from = "f⁻¹(z) with z from the Gaussian of the class";
-    let semi = generated(model, "Generated digits", from, seed);
-    let poor =
-        generated(&labelled.model, "Generated without unlabelled data", "The same, labelled only", seed);
+    let semi = generated(model, "Generated digits", seed);
+    let poor = generated(&labelled.model, "Generated without unlabelled data", seed);
     let sheets = vec![
         album.add("real", &real(&problem.test)),
         album.add("generated", &semi),
@@ -42,8 +44,8 @@ pub fn section(solved: &Solved, seed: u64) -> Drawn {
     ];
     let trust = vec![
         album.add("confusion", &confusion(model, all)),
-        album.add("reliability", &trust(model, &problem.test, all)),
-        album.add("latent", &latent(model, &problem.test)),
+        album.add("reliability", &trust(&problem.test, all)),
+        album.add("latent", &latent(all, &problem.test)),
     ];
     let curves = vec![
         album.add("loss", &losses("Loss, labelled + unlabelled", model)),
@@ -116,7 +118,7 @@ fn real(test: &Labelled) -> ImageSheet {
     }
 }
 
-fn generated(model: &Model, title: &str, caption: &str, seed: u64) -> ImageSheet {
+fn generated(model: &Model, title: &str, seed: u64) -> ImageSheet {
     let mut rng = semisup::rng(seed);
     let means = images(&model.decode(model.gmm().mixture().values().means.view()));
     let class_of = model.gmm().mixture().spec().class_of();
@@ -128,7 +130,8 @@ fn generated(model: &Model, title: &str, caption: &str, seed: u64) -> ImageSheet
     ImageSheet {
         title: title.into(),
         caption: format!(
-            "{caption}, at temperature {TEMPERATURE}; the first column is f⁻¹(μ), the class mean."
+            "f⁻¹(z) with z from the Gaussian of the class, at temperature {TEMPERATURE}; the first column is f⁻¹(μ), the \
+             class mean."
         ),
         width: SIDE,
         height: SIDE,
@@ -165,8 +168,8 @@ fn confusion(model: &Model, fitted: &Fitted) -> Confusion {
     }
 }
 
-fn trust(model: &Model, test: &Labelled, fitted: &Fitted) -> Reliability {
-    let probabilities = model.log_probs(test.x()).exp();
+fn trust(test: &Labelled, fitted: &Fitted) -> Reliability {
+    let probabilities = fitted.test.log_probs.exp();
     let bins = reliability(probabilities.view(), test.y(), BINS).into_iter().map(|bin| {
         let metrics::Bin { lo, hi, n, confidence, accuracy } = bin;
         ReliabilityBin { low: lo, high: hi, confidence, accuracy, count: n }
@@ -183,11 +186,11 @@ fn trust(model: &Model, test: &Labelled, fitted: &Fitted) -> Reliability {
 }
 
 /// The latent space seen from where the class means are furthest apart.
-fn latent(model: &Model, test: &Labelled) -> Panel {
-    let means = model.gmm().mixture().values().means;
-    let z = model.encode(test.x());
+fn latent(fitted: &Fitted, test: &Labelled) -> Panel {
+    let means = fitted.model.gmm().mixture().values().means;
+    let z = &fitted.test.z;
     let plane = Preprocess::pca(means.view(), 2, 0.0).map(|plane| plane.apply(z.view()));
-    let z = points(plane.unwrap_or(z).view());
+    let z = points(plane.as_ref().unwrap_or(z).view());
     Panel {
         title: "Latent space".into(),
         caption: "Test images in the plane of the latent space that shows most of the distances between class means, \
