@@ -2,8 +2,13 @@
 
 use std::{io, path::PathBuf};
 
-/// Why a plan cannot be run, or its results cannot be kept.
+use flowgmm::ErrorKind;
+
+use crate::Skipped;
+
+/// Why a plan cannot be run, its results cannot be kept, or a learner cannot be fitted.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// A file.
     #[error("{}: {source}", path.display())]
@@ -19,14 +24,44 @@ pub enum Error {
     /// A plan that makes no sense.
     #[error("the plan: {0}")]
     Plan(String),
-    /// A name that nobody registered.
-    #[error("the plan: unknown learner '{name}'; known are {known}")]
+    /// A name that no learner has.
+    #[error("unknown learner '{name}'; known are {known}")]
     UnknownLearner {
         /// The name.
         name: String,
         /// All known names.
         known: String,
     },
+    /// Training steps for a learner that is not trained in steps, or none.
+    #[error("'{name}' cannot be trained for {steps} steps")]
+    Steps {
+        /// The learner.
+        name: String,
+        /// The steps asked for.
+        steps: usize,
+    },
+    /// Datasets of a plan that are not there.
+    #[error("{}", listed(.0))]
+    Absent(Vec<Skipped>),
+    /// A dataset that is there but cannot be used.
+    #[error("dataset '{dataset}': {why}")]
+    Unusable {
+        /// Its name in the plan.
+        dataset: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A learner that gave no model.
+    #[error("{name} failed: {why}")]
+    Learner {
+        /// The learner.
+        name: String,
+        /// What it says.
+        why: String,
+    },
+    /// Rows that cannot be read.
+    #[error(transparent)]
+    Rows(#[from] flowgmm::Error),
     /// A line of the results that is not ours, and not the last, which a kill may tear.
     #[error("{}, line {line}: not a result: {why}. Repair or remove the line, or choose another file", path.display())]
     BadLine {
@@ -51,7 +86,30 @@ pub enum Error {
     Data(#[from] semisup::Error),
 }
 
+fn listed(absent: &[Skipped]) -> String {
+    let line = |skipped: &Skipped| format!("dataset '{}': {}", skipped.dataset, skipped.why);
+    absent.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
 impl Error {
+    /// What the user can do about it.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Io { .. } => ErrorKind::Io,
+            Self::Toml(_) | Self::Plan(_) | Self::UnknownLearner { .. } | Self::Steps { .. } => {
+                ErrorKind::Request
+            }
+            Self::Rows(error) => error.kind(),
+            Self::Absent(_)
+            | Self::Unusable { .. }
+            | Self::Learner { .. }
+            | Self::BadLine { .. }
+            | Self::Busy { .. }
+            | Self::Block(_)
+            | Self::Data(_) => ErrorKind::Data,
+        }
+    }
+
     pub(crate) fn io(path: &std::path::Path) -> impl FnOnce(io::Error) -> Self + '_ {
         |source| Error::Io { path: path.to_path_buf(), source }
     }

@@ -1,20 +1,32 @@
-//! Any set of learners on any set of tables, numbers of labels and draws: run, resumed, compared, written as tables.
+//! Comparisons of learners: everything behind `flowgmm bench` and `flowgmm fit --learner`, except arguments and terminal.
 //!
 //! ```text
-//! Plan (TOML) + Registry (name -> learner) + loader (dataset -> rows)
+//! Plan (TOML) + Registry (name -> learner) + Loader (dataset -> rows)
 //!     -run-> results.jsonl (one line for each cell: dataset x labels x learner x draw)
 //!     -Summary-> Markdown, CSV, JSON, HTML
+//! name + Training -fit_learner-> LearnerFit -> predictions, scores
 //! ```
 //!
-//! What holds: a finished cell is on disk before the next begins, so a run can be killed and started again at any
-//! time; a cell runs anew only if its data rule, labels, draw, learner or the learner's settings change; a cell that
-//! fails or panics is a result like others; a dataset that is not there is skipped by name. The numbers do not depend
-//! on the number of threads as long as those of the learners do not; seconds and memory do.
+//! What holds: a finished cell is on disk before the next begins, so a run can be killed and started again at any time; a
+//! cell runs anew only if its data rule, labels, draw, learner or the learner's settings change; a cell that fails or
+//! panics is a result like others; a dataset that is not there is an error before any cell runs, unless the caller asks
+//! to skip it. The numbers do not depend on the number of threads as long as those of the learners do not; seconds and
+//! memory do.
 //!
 //! ```
-//! use std::sync::atomic::AtomicBool;
-//! use flowgmm_bench::{Failed, Loaded, Options, Plan, Registry, Summary, accuracy_table, read_records, run};
+//! use flowgmm::Control;
+//! use flowgmm_bench::{
+//!     Absent, FailedCells, LoadError, Loaded, Loader, Plan, PlanDataset, RunOptions, Summary, accuracy_table,
+//!     read_records, registry, run,
+//! };
 //!
+//! struct Moons;
+//! impl Loader for Moons {
+//!     fn load(&mut self, _: &PlanDataset) -> Result<Loaded, LoadError> {
+//!         let all = semisup::Toy::Moons.sample(500, &mut semisup::rng(1));
+//!         Ok(Loaded { all, test: None, splits: vec![] })
+//!     }
+//! }
 //! let plan = Plan::parse(r#"
 //!     title = "Moons"
 //!     learners = ["knn", "label-spreading"]
@@ -24,11 +36,9 @@
 //!     file = "moons"
 //!     labels = 5
 //! "#)?;
-//! let results = std::env::temp_dir().join(format!("arena-doc-{}.jsonl", std::process::id()));
-//! let moons = semisup::Toy::Moons.sample(500, &mut semisup::rng(1));
-//! let mut load = |_: &_| Ok(Some(Loaded { all: moons.clone(), test: None, splits: vec![] }));
-//! let options = Options { cancel: &AtomicBool::new(false), failed: Failed::Keep, version: "doc".into() };
-//! let report = run(&plan, &Registry::rivals(), &results, &mut load, &options, &mut |_| {})?;
+//! let results = std::env::temp_dir().join(format!("flowgmm-bench-doc-{}.jsonl", std::process::id()));
+//! let options = RunOptions { failed: FailedCells::Keep, absent: Absent::Error, version: "doc".into() };
+//! let report = run(&plan, &registry(), &results, &mut Moons, &options, &mut |_| Control::Continue)?;
 //! assert_eq!((report.ran, report.failed), (4, 0));
 //! let summary = Summary::new(&plan, &read_records(&results)?);
 //! assert!(accuracy_table(&summary).starts_with("| learner | moons (5) |"));
@@ -36,9 +46,11 @@
 //! # Ok::<(), flowgmm_bench::Error>(())
 //! ```
 
-mod diglm;
+mod compare;
 mod draw;
 mod error;
+mod learners;
+mod load;
 mod markdown;
 mod measure;
 mod output;
@@ -46,26 +58,28 @@ mod page;
 mod plan;
 mod record;
 mod registry;
+mod results_file;
 mod run;
 mod stats;
-mod store;
 mod student;
 mod summary;
 
-pub use diglm::{Diglm, DiglmModel};
+pub use compare::{LearnerFit, LearnerReport, LearnerScores, fit_learner};
 pub use draw::{DrawRule, DrawnLabels, draw_labels};
 pub use error::Error;
 pub use flowgmm_learners::{AnyError, AnyLearner};
+pub use learners::{Diglm, DiglmModel, registry};
+pub use load::{DataDirectory, LoadError, Loaded, Loader};
 pub use markdown::{accuracy_table, comparison_table, explanation, replace_block, update_file};
 pub use output::{csv, json, write_outputs};
 pub use page::page;
-pub use plan::{Dataset, Draws, LabelSource, Plan, TestRows};
-pub use record::{Cell, CellScores, Outcome, Record};
+pub use plan::{Draws, LabelSource, Plan, PlanDataset, TestRows};
+pub use record::{CellKey, CellScores, Outcome, Record};
 pub use registry::{Chosen, Registry};
-pub use run::{Failed, Loaded, Loader, Options, Progress, RunReport, Skipped, run};
-pub use stats::{Paired, Spread, least_p_flip, paired};
-pub use store::{Store, read_records};
-pub use summary::{Entry, Row, SIGNIFICANCE, Summary, Versus};
+pub use results_file::{ResultsFile, read_records};
+pub use run::{Absent, FailedCells, RunEvent, RunOptions, RunReport, Skipped, run};
+pub use stats::{MeanSd, Paired, least_p_flip, paired};
+pub use summary::{Entry, SIGNIFICANCE, Summary, SummaryRow, Versus};
 
 /// What a fallible function of this crate returns.
 pub type Result<T> = std::result::Result<T, Error>;

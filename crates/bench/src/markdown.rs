@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::stats::{Spread, least_p_flip};
-use crate::summary::{Entry, Row, SIGNIFICANCE, Summary};
+use crate::stats::{MeanSd, least_p_flip};
+use crate::summary::{Entry, SIGNIFICANCE, Summary, SummaryRow};
 use crate::{Error, LabelSource, Result};
 
 /// Accuracy of all learners (down) on all data (across, with their labels), as in the paper's table 1: the best on each
@@ -20,7 +20,7 @@ pub fn accuracy_table(summary: &Summary) -> String {
     text + "\n" + &explanation(summary) + "\n"
 }
 
-/// One against the best rival on all data, with both tests.
+/// Our learner against the best of the others on every dataset, by both significance tests.
 pub fn comparison_table(summary: &Summary) -> String {
     let mut text =
         String::from("| data | labels | learner | best rival | difference | p, paired t | p, sign flips |\n");
@@ -48,7 +48,7 @@ pub fn comparison_table(summary: &Summary) -> String {
 }
 
 /// The data and their labels, as short as a table with many columns needs it.
-pub(crate) fn head(row: &Row) -> String {
+pub(crate) fn head(row: &SummaryRow) -> String {
     format!("{} ({})", row.dataset, labels(&row.labels))
 }
 
@@ -60,14 +60,14 @@ fn labels(source: &LabelSource) -> String {
 }
 
 /// Mean and spread in percent; one draw has no spread.
-pub(crate) fn percent(accuracy: Spread) -> String {
+pub(crate) fn percent(accuracy: MeanSd) -> String {
     match accuracy.n {
         1 => format!("{:.1}", 100. * accuracy.mean),
         _ => format!("{:.1} ± {:.1}", 100. * accuracy.mean, 100. * accuracy.sd),
     }
 }
 
-fn shown(summary: &Summary, row: &Row, place: usize, entry: &Entry) -> String {
+fn shown(summary: &Summary, row: &SummaryRow, place: usize, entry: &Entry) -> String {
     let Some(accuracy) = entry.accuracy else {
         return if entry.failed > 0 { "failed".into() } else { "–".into() };
     };

@@ -6,8 +6,8 @@ use flowgmm_report::{
 
 use crate::LabelSource;
 use crate::markdown::{explanation, head, p_text, percent};
-use crate::stats::Spread;
-use crate::summary::{Entry, Row, Summary};
+use crate::stats::MeanSd;
+use crate::summary::{Entry, Summary, SummaryRow};
 
 /// Colours before they come again.
 const COLOURS: usize = 10;
@@ -42,7 +42,7 @@ fn headline(summary: &Summary) -> Table {
     }
 }
 
-fn accuracy_cell(row: &Row, entry: &Entry) -> Shown {
+fn accuracy_cell(row: &SummaryRow, entry: &Entry) -> Shown {
     match entry.accuracy {
         None if entry.failed > 0 => "failed".into(),
         None => Shown::Missing,
@@ -58,7 +58,7 @@ fn accuracy_cell(row: &Row, entry: &Entry) -> Shown {
     }
 }
 
-fn row_name(row: &Row) -> String {
+fn row_name(row: &SummaryRow) -> String {
     format!("{}, {}", row.dataset, row.labels)
 }
 
@@ -77,7 +77,7 @@ fn labels_section(summary: &Summary) -> Option<Section> {
 }
 
 fn labels_chart(summary: &Summary, dataset: &str) -> Option<LineChart> {
-    let mut rows: Vec<(f64, &Row)> = summary
+    let mut rows: Vec<(f64, &SummaryRow)> = summary
         .rows
         .iter()
         .filter(|row| row.dataset == dataset)
@@ -91,7 +91,8 @@ fn labels_chart(summary: &Summary, dataset: &str) -> Option<LineChart> {
     }
     rows.sort_by(|a, b| a.0.total_cmp(&b.0));
     let points = |i: usize| {
-        let point = |(n, row): &(f64, &Row)| row.entries[i].accuracy.map(|a| [n.log10(), 100. * a.mean]);
+        let point =
+            |(n, row): &(f64, &SummaryRow)| row.entries[i].accuracy.map(|a| [n.log10(), 100. * a.mean]);
         rows.iter().filter_map(point).collect()
     };
     Some(LineChart {
@@ -116,7 +117,7 @@ fn time_section(summary: &Summary) -> Section {
     }
 }
 
-fn time_chart(row: &Row) -> LineChart {
+fn time_chart(row: &SummaryRow) -> LineChart {
     let cross = |entry: &Entry| match (entry.accuracy, entry.seconds) {
         (Some(accuracy), Some(seconds)) => cross(accuracy, seconds),
         _ => Vec::new(),
@@ -133,7 +134,7 @@ fn time_chart(row: &Row) -> LineChart {
 
 /// Two strokes; what is not finite between them lifts the pen. At least 0.3 points and a tenth of a power of ten
 /// long, so that a single draw can be seen.
-fn cross(accuracy: Spread, seconds: Spread) -> Vec<[f64; 2]> {
+fn cross(accuracy: MeanSd, seconds: MeanSd) -> Vec<[f64; 2]> {
     let log = |seconds: f64| seconds.max(1e-4).log10();
     let (x, y) = (log(seconds.mean), 100. * accuracy.mean);
     let left = log(seconds.mean - seconds.sd).max(x - 1.).min(x - 0.05);
@@ -148,8 +149,8 @@ fn series(place: usize, name: &str, points: Vec<[f64; 2]>) -> Series {
 }
 
 /// All metrics on one dataset.
-fn metrics_section(row: &Row) -> Section {
-    let number = |spread: Option<Spread>, factor: f64, decimals: usize| match spread {
+fn metrics_section(row: &SummaryRow) -> Section {
+    let number = |spread: Option<MeanSd>, factor: f64, decimals: usize| match spread {
         Some(spread) => Shown::number(factor * spread.mean, decimals),
         None => Shown::Missing,
     };

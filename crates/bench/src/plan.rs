@@ -32,7 +32,7 @@ pub struct Plan {
     pub title: String,
     /// Names of learners, in the order of the tables.
     pub learners: Vec<String>,
-    /// Learners that are not rivals: the first is compared with the best of all others.
+    /// Our own learners: the first of them is compared with the best of all others.
     #[serde(default)]
     pub ours: Vec<String>,
     /// Which draws of labels.
@@ -50,7 +50,7 @@ pub struct Plan {
     pub steps: BTreeMap<String, usize>,
     /// The data.
     #[serde(rename = "dataset")]
-    pub datasets: Vec<Dataset>,
+    pub datasets: Vec<PlanDataset>,
 }
 
 /// Numbers `first`, `first + 1`, ...: each is the seed of a draw and of the learners on it.
@@ -82,7 +82,7 @@ impl Default for TestRows {
 /// A table of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Dataset {
+pub struct PlanDataset {
     /// In tables.
     pub name: String,
     /// Where it is, for the loader.
@@ -94,11 +94,11 @@ pub struct Dataset {
     labels: Option<Counts>,
     /// A file of labelled rows, one list for each draw.
     split: Option<String>,
-    /// Instead of the plan's.
+    /// Most unlabelled rows of this dataset; the plan's number if absent.
     unlabelled_limit: Option<usize>,
-    /// Instead of the plan's.
+    /// Rows held out of this dataset; the plan's rule if absent.
     test: Option<TestRows>,
-    /// Before the plan's.
+    /// Training steps of learners on this dataset, where they differ from the plan's.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     steps: BTreeMap<String, usize>,
 }
@@ -153,11 +153,11 @@ impl Plan {
     }
 
     /// How many steps a learner is trained for on a dataset, where they are not the learner's own.
-    pub fn steps(&self, dataset: &Dataset, learner: &str) -> Option<usize> {
+    pub fn steps(&self, dataset: &PlanDataset, learner: &str) -> Option<usize> {
         dataset.steps.get(learner).or_else(|| self.steps.get(learner)).copied()
     }
 
-    /// The same plan on those of its datasets that are named; all if none is.
+    /// The plan restricted to the named datasets; all of them if none is named.
     pub fn only(mut self, datasets: &[String]) -> Result<Plan> {
         if let Some(name) = datasets.iter().find(|name| self.datasets.iter().all(|d| d.name != **name)) {
             let known: Vec<&str> = self.datasets.iter().map(|d| d.name.as_str()).collect();
@@ -185,17 +185,17 @@ impl Plan {
     }
 
     /// The test rows of a dataset.
-    pub fn test_rows(&self, dataset: &Dataset) -> TestRows {
+    pub fn test_rows(&self, dataset: &PlanDataset) -> TestRows {
         dataset.test.unwrap_or(self.test)
     }
 
     /// The most unlabelled rows of a dataset.
-    pub fn unlabelled_limit(&self, dataset: &Dataset) -> usize {
+    pub fn unlabelled_limit(&self, dataset: &PlanDataset) -> usize {
         dataset.unlabelled_limit.or(self.unlabelled_limit).unwrap_or(usize::MAX)
     }
 
     /// What decides about rows and labels of a dataset beside the draw, in words.
-    pub fn split_name(&self, dataset: &Dataset, labels: &LabelSource) -> String {
+    pub fn split_name(&self, dataset: &PlanDataset, labels: &LabelSource) -> String {
         let labels = match labels {
             LabelSource::PerClass(_) => labels.to_string(),
             LabelSource::Split(file) => format!("{file} from draw {}", self.draws.first),
@@ -241,7 +241,7 @@ impl Plan {
     }
 }
 
-impl Dataset {
+impl PlanDataset {
     /// Where labels come from: one for each row of the tables.
     pub fn label_sources(&self) -> Vec<LabelSource> {
         match (&self.labels, &self.split) {

@@ -6,7 +6,7 @@ use flowgmm_learners::{AnyLearner, BoxedLearner};
 
 use crate::{Error, Result};
 
-/// Learners by name. The caller adds those this crate does not know, such as FlowGMM.
+/// Learners by name.
 #[derive(Default)]
 pub struct Registry {
     learners: BTreeMap<String, BoxedLearner>,
@@ -32,13 +32,13 @@ impl Deref for Chosen<'_> {
 }
 
 impl Registry {
-    /// Without any.
+    /// A registry without learners.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// All of [`flowgmm_learners::names`].
-    pub fn rivals() -> Self {
+    /// The learners of [`flowgmm_learners::names`]. [`registry`](crate::registry) has FlowGMM, too.
+    pub fn baselines() -> Self {
         let learner = |name: &&str| {
             (name.to_string(), flowgmm_learners::by_name(name).expect("a name that is listed is known"))
         };
@@ -56,12 +56,12 @@ impl Registry {
     pub fn learner(&self, name: &str, steps: Option<usize>) -> Result<Chosen<'_>> {
         let learner = self.learners.get(name).ok_or_else(|| self.unknown(name))?;
         let Some(steps) = steps else { return Ok(Chosen::Own(learner)) };
-        let why = || Error::Plan(format!("steps: '{name}' cannot be trained for {steps} steps"));
-        learner.stepped(steps).filter(|_| steps > 0).map(Chosen::Stepped).ok_or_else(why)
+        let refused = || Error::Steps { name: name.into(), steps };
+        learner.stepped(steps).filter(|_| steps > 0).map(Chosen::Stepped).ok_or_else(refused)
     }
 
     /// The error that no learner has this name.
-    pub(crate) fn unknown(&self, name: &str) -> Error {
+    fn unknown(&self, name: &str) -> Error {
         Error::UnknownLearner { name: name.into(), known: self.names().collect::<Vec<_>>().join(", ") }
     }
 

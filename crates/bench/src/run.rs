@@ -5,60 +5,58 @@
 //! comparisons. A cell that fails or panics is recorded as failed, and the next one runs.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
+use flowgmm::Control;
 use flowgmm_learners::AnyError;
-use semisup::{Labelled, Problem};
+use semisup::Problem;
 
 use crate::draw::{DrawRule, DrawnLabels, draw_labels};
+use crate::load::{LoadError, Loaded, Loader};
 use crate::measure::{Measured, measure};
 use crate::record::{data_fingerprint, now};
 use crate::registry::Chosen;
-use crate::{Cell, Dataset, LabelSource, Plan, Record, Registry, Result, Store};
-
-/// A table as the loader gives it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Loaded {
-    /// All rows that may be drawn.
-    pub all: Labelled,
-    /// Test rows of its own, if it has them.
-    pub test: Option<Labelled>,
-    /// For a dataset with a split file: the labelled rows of the first draw, the second, .., then again the first.
-    pub splits: Vec<Vec<usize>>,
-}
-
-/// What the caller gives: the rows of a dataset, nothing if it is not there, or why it cannot be read.
-pub type Loader<'a> = dyn FnMut(&Dataset) -> std::result::Result<Option<Loaded>, AnyError> + 'a;
+use crate::{CellKey, Error, LabelSource, Plan, PlanDataset, Record, Registry, Result, ResultsFile};
 
 /// How to run.
 #[derive(Clone, Debug)]
-pub struct Options<'a> {
-    /// Set from elsewhere, it stops the run before the next cell.
-    pub cancel: &'a AtomicBool,
+pub struct RunOptions {
     /// What happens to cells that failed before.
-    pub failed: Failed,
+    pub failed: FailedCells,
+    /// What happens if a dataset is not there.
+    pub absent: Absent,
     /// Who runs, for the record: program and version.
     pub version: String,
 }
 
 /// What happens to cells that failed in an earlier run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failed {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FailedCells {
     /// They are done.
+    #[default]
     Keep,
     /// They run again.
     Retry,
 }
 
+/// What happens if a dataset with unfinished cells is not there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Absent {
+    /// Nothing runs: [`Error::Absent`] says what to do.
+    #[default]
+    Error,
+    /// Its cells are left out, and those of other datasets run. It is still an error if nothing is there.
+    Skip,
+}
+
 /// What happens during a run.
 #[derive(Debug)]
-pub enum Progress<'a> {
+pub enum RunEvent<'a> {
     /// A dataset is about to be read.
-    Loading(&'a Dataset),
+    Loading(&'a PlanDataset),
     /// A cell begins; `done` of `total` are finished.
     Started {
         /// The cell.
-        cell: &'a Cell,
+        cell: &'a CellKey,
         /// Cells finished, in earlier runs too.
         done: usize,
         /// Cells of the plan.
@@ -96,22 +94,22 @@ pub struct RunReport {
     pub cancelled: bool,
 }
 
-/// Runs all cells of the plan that `results` does not hold yet.
+/// Runs all cells of the plan that `results` does not hold yet. `observer` may stop the run before any cell.
 pub fn run(
     plan: &Plan,
     registry: &Registry,
     results: &Path,
-    load: &mut Loader,
-    options: &Options,
-    progress: &mut dyn FnMut(Progress),
+    loader: &mut dyn Loader,
+    options: &RunOptions,
+    observer: &mut dyn FnMut(RunEvent) -> Control,
 ) -> Result<RunReport> {
     plan.check(registry)?;
-    let store = Store::open(results)?;
-    let mut runner = Runner { plan, registry, store, options, progress, report: RunReport::default() };
+    let results = ResultsFile::open(results)?;
+    let mut runner = Runner { plan, registry, results, options, observer, report: RunReport::default() };
     let cells = plan.datasets.iter().flat_map(|dataset| cells(plan, registry, dataset));
     runner.report.before = cells.filter(|cell| runner.is_done(cell)).count();
-    for dataset in &plan.datasets {
-        runner.dataset(dataset, load)?;
+    for dataset in runner.present(loader)? {
+        runner.dataset(dataset, loader)?;
         if runner.report.cancelled {
             break;
         }
@@ -123,8 +121,8 @@ pub fn run(
 fn cells<'a>(
     plan: &'a Plan,
     registry: &'a Registry,
-    dataset: &'a Dataset,
-) -> impl Iterator<Item = Cell> + 'a {
+    dataset: &'a PlanDataset,
+) -> impl Iterator<Item = CellKey> + 'a {
     let draws = dataset
         .label_sources()
         .into_iter()
@@ -135,11 +133,11 @@ fn cells<'a>(
 fn cells_of_draw(
     plan: &Plan,
     registry: &Registry,
-    dataset: &Dataset,
+    dataset: &PlanDataset,
     labels: &LabelSource,
     draw: u64,
-) -> Vec<Cell> {
-    let cell = |learner: &String| Cell {
+) -> Vec<CellKey> {
+    let cell = |learner: &String| CellKey {
         dataset: dataset.name.clone(),
         labels: labels.clone(),
         learner: learner.clone(),
@@ -150,37 +148,60 @@ fn cells_of_draw(
     plan.learners.iter().map(cell).collect()
 }
 
-fn chosen<'a>(plan: &Plan, registry: &'a Registry, dataset: &Dataset, learner: &str) -> Chosen<'a> {
+fn chosen<'a>(plan: &Plan, registry: &'a Registry, dataset: &PlanDataset, learner: &str) -> Chosen<'a> {
     registry.learner(learner, plan.steps(dataset, learner)).expect("a checked plan")
 }
 
 struct Runner<'a> {
     plan: &'a Plan,
     registry: &'a Registry,
-    store: Store,
-    options: &'a Options<'a>,
-    progress: &'a mut dyn FnMut(Progress),
+    results: ResultsFile,
+    options: &'a RunOptions,
+    observer: &'a mut dyn FnMut(RunEvent) -> Control,
     report: RunReport,
 }
 
-impl Runner<'_> {
-    fn is_done(&self, cell: &Cell) -> bool {
-        let counts = |record: &&Record| self.options.failed == Failed::Keep || record.scores().is_some();
-        self.store.records().iter().filter(counts).any(|record| record.cell == *cell)
+impl<'a> Runner<'a> {
+    fn is_done(&self, cell: &CellKey) -> bool {
+        let counts = |record: &&Record| self.options.failed == FailedCells::Keep || record.scores().is_some();
+        self.results.records().iter().filter(counts).any(|record| record.cell == *cell)
     }
 
-    fn dataset(&mut self, dataset: &Dataset, load: &mut Loader) -> Result<()> {
-        if cells(self.plan, self.registry, dataset).all(|cell| self.is_done(&cell)) {
+    /// Datasets with unfinished cells that are there, as far as can be seen before hours of work.
+    fn present(&mut self, loader: &mut dyn Loader) -> Result<Vec<&'a PlanDataset>> {
+        let (mut present, mut absent) = (Vec::new(), Vec::new());
+        for dataset in &self.plan.datasets {
+            if cells(self.plan, self.registry, dataset).all(|cell| self.is_done(&cell)) {
+                continue;
+            }
+            match loader.check(dataset) {
+                Ok(()) => present.push(dataset),
+                Err(LoadError::Absent(why)) => absent.push(Skipped::all_of(dataset, why)),
+                Err(LoadError::Unusable(error)) => return Err(unusable(dataset, &error)),
+            }
+        }
+        let nothing = present.is_empty() && self.report.before == 0;
+        if !absent.is_empty() && (self.options.absent == Absent::Error || nothing) {
+            return Err(Error::Absent(absent));
+        }
+        absent.into_iter().for_each(|skipped| self.skip(skipped));
+        Ok(present)
+    }
+
+    fn dataset(&mut self, dataset: &PlanDataset, loader: &mut dyn Loader) -> Result<()> {
+        if self.tell(RunEvent::Loading(dataset)) == Control::Stop {
             return Ok(());
         }
-        if self.stopped() {
-            return Ok(());
-        }
-        (self.progress)(Progress::Loading(dataset));
-        let loaded = match load(dataset) {
-            Ok(Some(loaded)) => loaded,
-            Ok(None) => return self.skip(dataset, None, format!("{} is not there", dataset.file)),
-            Err(error) => return self.skip(dataset, None, error.to_string()),
+        let loaded = match (loader.load(dataset), self.options.absent) {
+            (Ok(loaded), _) => loaded,
+            (Err(LoadError::Absent(why)), Absent::Skip) => {
+                self.skip(Skipped::all_of(dataset, why));
+                return Ok(());
+            }
+            (Err(LoadError::Absent(why)), Absent::Error) => {
+                return Err(Error::Absent(vec![Skipped::all_of(dataset, why)]));
+            }
+            (Err(LoadError::Unusable(error)), _) => return Err(unusable(dataset, &error)),
         };
         let data = data_fingerprint(&loaded.all, loaded.test.as_ref());
         for labels in dataset.label_sources() {
@@ -194,7 +215,7 @@ impl Runner<'_> {
     /// All learners on one draw.
     fn draw(
         &mut self,
-        dataset: &Dataset,
+        dataset: &PlanDataset,
         loaded: &Loaded,
         data: &str,
         labels: &LabelSource,
@@ -202,17 +223,17 @@ impl Runner<'_> {
     ) -> Result<()> {
         let mut left = cells_of_draw(self.plan, self.registry, dataset, labels, draw);
         left.retain(|cell| !self.is_done(cell));
-        if left.is_empty() || self.stopped() {
+        if left.is_empty() || self.report.cancelled {
             return Ok(());
         }
         let problem = self.problem(dataset, loaded, labels, draw);
         for cell in left {
-            if self.stopped() {
+            if self.report.cancelled {
                 return Ok(());
             }
             if let Some(seconds) = self.over_budget(&cell) {
                 let why = format!("draw {draw}, {labels}: over budget, an earlier one took {seconds:.1} s");
-                self.skip(dataset, Some(cell.learner), why)?;
+                self.skip(Skipped { dataset: dataset.name.clone(), learner: Some(cell.learner), why });
                 continue;
             }
             let learner = chosen(self.plan, self.registry, dataset, &cell.learner);
@@ -224,7 +245,7 @@ impl Runner<'_> {
     /// The draw, or why there is none.
     fn problem(
         &self,
-        dataset: &Dataset,
+        dataset: &PlanDataset,
         loaded: &Loaded,
         labels: &LabelSource,
         draw: u64,
@@ -248,13 +269,16 @@ impl Runner<'_> {
 
     fn cell(
         &mut self,
-        cell: Cell,
+        cell: CellKey,
         learner: &Chosen,
         problem: &std::result::Result<Problem, String>,
         data: &str,
     ) -> Result<()> {
         let done = self.report.before + self.report.ran;
-        (self.progress)(Progress::Started { cell: &cell, done, total: self.plan.n_cells() });
+        let started = RunEvent::Started { cell: &cell, done, total: self.plan.n_cells() };
+        if self.tell(started) == Control::Stop {
+            return Ok(());
+        }
         let seed = cell.draw;
         let (measured, rows) = match problem {
             Ok(problem) => (measure(&**learner, problem, seed), sizes(problem)),
@@ -276,29 +300,40 @@ impl Runner<'_> {
         };
         self.report.ran += 1;
         self.report.failed += usize::from(record.scores().is_none());
-        self.store.append(record)?;
-        (self.progress)(Progress::Finished(self.store.records().last().expect("just appended")));
+        self.results.append(record)?;
+        let finished = RunEvent::Finished(self.results.records().last().expect("just appended"));
+        self.report.cancelled |= (self.observer)(finished) == Control::Stop;
         Ok(())
     }
 
     /// The seconds of a draw of this learner on these data that took longer than it may.
-    fn over_budget(&self, cell: &Cell) -> Option<f64> {
+    fn over_budget(&self, cell: &CellKey) -> Option<f64> {
         let budget = self.plan.budget_seconds?;
-        let same = |record: &&Record| Cell { draw: cell.draw, ..record.cell.clone() } == *cell;
-        self.store.records().iter().filter(same).map(Record::seconds).find(|seconds| *seconds > budget)
+        let same = |record: &&Record| CellKey { draw: cell.draw, ..record.cell.clone() } == *cell;
+        self.results.records().iter().filter(same).map(Record::seconds).find(|seconds| *seconds > budget)
     }
 
-    fn stopped(&mut self) -> bool {
-        self.report.cancelled |= self.options.cancel.load(Ordering::Relaxed);
-        self.report.cancelled
+    /// Tells the observer, who may stop the run.
+    fn tell(&mut self, event: RunEvent) -> Control {
+        let control = (self.observer)(event);
+        self.report.cancelled |= control == Control::Stop;
+        control
     }
 
-    fn skip(&mut self, dataset: &Dataset, learner: Option<String>, why: String) -> Result<()> {
-        let skipped = Skipped { dataset: dataset.name.clone(), learner, why };
-        (self.progress)(Progress::Skipped(&skipped));
+    fn skip(&mut self, skipped: Skipped) {
+        self.tell(RunEvent::Skipped(&skipped));
         self.report.skipped.push(skipped);
-        Ok(())
     }
+}
+
+impl Skipped {
+    fn all_of(dataset: &PlanDataset, why: String) -> Self {
+        Self { dataset: dataset.name.clone(), learner: None, why }
+    }
+}
+
+fn unusable(dataset: &PlanDataset, error: &AnyError) -> Error {
+    Error::Unusable { dataset: dataset.name.clone(), why: error.to_string() }
 }
 
 fn sizes(problem: &Problem) -> [usize; 3] {

@@ -19,7 +19,7 @@ const FLIPS: usize = 100_000;
 
 /// Mean and standard deviation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Spread {
+pub struct MeanSd {
     /// How many values.
     pub n: usize,
     /// Their mean.
@@ -28,8 +28,8 @@ pub struct Spread {
     pub sd: f64,
 }
 
-impl Spread {
-    /// Of values, if there are any.
+impl MeanSd {
+    /// Mean and standard deviation of values, if there are any.
     pub fn of(values: &[f64]) -> Option<Self> {
         let n = values.len();
         let mean = values.iter().sum::<f64>() / n as f64;
@@ -60,7 +60,7 @@ pub struct Paired {
 pub fn paired(first: &[f64], second: &[f64]) -> Option<Paired> {
     assert_eq!(first.len(), second.len(), "one value of each for every draw");
     let d: Vec<f64> = first.iter().zip(second).map(|(a, b)| a - b).collect();
-    let Spread { n, mean, sd } = Spread::of(&d).filter(|spread| spread.n > 1)?;
+    let MeanSd { n, mean, sd } = MeanSd::of(&d).filter(|spread| spread.n > 1)?;
     let error = sd / (n as f64).sqrt();
     let p_t = if mean == 0. { 1. } else { student_two_sided(mean / error, (n - 1) as f64) };
     Some(Paired { n, difference: mean, p_t, p_flip: sign_flip(&d), least_p_flip: least_p_flip(n) })
@@ -98,9 +98,9 @@ mod tests {
 
     #[test]
     fn spread_by_hand() {
-        assert_eq!(Spread::of(&[1., 2., 6.]), Some(Spread { n: 3, mean: 3., sd: 7f64.sqrt() }));
-        assert_eq!(Spread::of(&[4.]), Some(Spread { n: 1, mean: 4., sd: 0. }));
-        assert_eq!(Spread::of(&[]), None);
+        assert_eq!(MeanSd::of(&[1., 2., 6.]), Some(MeanSd { n: 3, mean: 3., sd: 7f64.sqrt() }));
+        assert_eq!(MeanSd::of(&[4.]), Some(MeanSd { n: 1, mean: 4., sd: 0. }));
+        assert_eq!(MeanSd::of(&[]), None);
     }
 
     /// Student's data on sleep (1908): ten patients, two drugs; R's `t.test(paired = TRUE)` gives t = -4.0621,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::stats::{Paired, Spread, paired};
+use crate::stats::{MeanSd, Paired, paired};
 use crate::{LabelSource, Plan, Record};
 
 /// A learner is not significantly worse than the best if p of the paired t-test is at least this.
@@ -20,12 +20,12 @@ pub struct Summary {
     /// The columns.
     pub learners: Vec<String>,
     /// One for each dataset and number of labels that has a result.
-    pub rows: Vec<Row>,
+    pub rows: Vec<SummaryRow>,
 }
 
 /// Results on one dataset with one number of labels.
 #[derive(Clone, Debug, Serialize)]
-pub struct Row {
+pub struct SummaryRow {
     /// The dataset.
     pub dataset: String,
     /// Its labels.
@@ -34,7 +34,7 @@ pub struct Row {
     pub entries: Vec<Entry>,
     /// The entry with the highest mean accuracy of those with the most draws.
     pub best: Option<usize>,
-    /// Ours against the best rival; without ours, the best against the second.
+    /// Our first learner against the best of the others; without one of ours, the best against the second best.
     pub headline: Option<Versus>,
 }
 
@@ -47,18 +47,18 @@ pub struct Entry {
     pub accuracies: Vec<(u64, f64)>,
     /// Draws that failed.
     pub failed: usize,
-    /// Over draws, as all that follow.
-    pub accuracy: Option<Spread>,
+    /// Accuracy, over draws.
+    pub accuracy: Option<MeanSd>,
     /// Mean over classes of the share found.
-    pub balanced_accuracy: Option<Spread>,
+    pub balanced_accuracy: Option<MeanSd>,
     /// Negative log probability; absent if it is infinite in one draw.
-    pub nll: Option<Spread>,
+    pub nll: Option<MeanSd>,
     /// Brier score.
-    pub brier: Option<Spread>,
+    pub brier: Option<MeanSd>,
     /// Expected calibration error.
-    pub ece: Option<Spread>,
+    pub ece: Option<MeanSd>,
     /// Fitting and predicting.
-    pub seconds: Option<Spread>,
+    pub seconds: Option<MeanSd>,
     /// The largest of the draws, in bytes.
     pub peak_memory: Option<u64>,
     /// This learner less the best one; nothing for the best itself and for fewer than two common draws.
@@ -68,16 +68,16 @@ pub struct Entry {
 /// Two learners of a row.
 #[derive(Clone, Debug, Serialize)]
 pub struct Versus {
-    /// The one.
+    /// The first learner.
     pub learner: String,
-    /// The other.
+    /// The learner it is compared with.
     pub rival: String,
-    /// The one less the other.
+    /// Accuracy of the first less that of the second.
     pub paired: Paired,
 }
 
 impl Summary {
-    /// Of records, of which those of other plans are left aside; of two records of a cell the later counts.
+    /// Summarises records. Those of other plans are ignored; of two records of a cell the later one counts.
     pub fn new(plan: &Plan, records: &[Record]) -> Self {
         let rows = plan.datasets.iter().flat_map(|dataset| {
             dataset.label_sources().into_iter().filter_map(move |labels| {
@@ -88,7 +88,7 @@ impl Summary {
                         r.cell.dataset == dataset.name && r.cell.labels == labels && r.cell.split == split
                     })
                     .collect();
-                (!mine.is_empty()).then(|| Row::new(plan, dataset.name.clone(), labels, &mine))
+                (!mine.is_empty()).then(|| SummaryRow::new(plan, dataset.name.clone(), labels, &mine))
             })
         });
         Self {
@@ -101,7 +101,7 @@ impl Summary {
     }
 }
 
-impl Row {
+impl SummaryRow {
     fn new(plan: &Plan, dataset: String, labels: LabelSource, records: &[&Record]) -> Self {
         let mut entries: Vec<Entry> =
             plan.learners.iter().map(|learner| Entry::new(plan, learner, records)).collect();
@@ -166,7 +166,7 @@ impl Entry {
                 .iter()
                 .map(|record| value(record))
                 .collect::<Option<Vec<f64>>>()
-                .and_then(|v| Spread::of(&v))
+                .and_then(|v| MeanSd::of(&v))
         };
         Self {
             learner: learner.into(),

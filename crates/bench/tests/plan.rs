@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use flowgmm_bench::{Plan, Registry};
+use flowgmm_bench::{Plan, Registry, registry};
 
 const PLAN: &str = include_str!("data/toys.toml");
 
@@ -11,7 +11,7 @@ fn plans_with_mistakes_say_which() {
     let error = |from: &str, to: &str| {
         assert!(PLAN.contains(from), "{from}");
         let parsed = Plan::parse(&PLAN.replacen(from, to, 1));
-        parsed.and_then(|plan| plan.check(&Registry::rivals())).expect_err(to).to_string()
+        parsed.and_then(|plan| plan.check(&Registry::baselines())).expect_err(to).to_string()
     };
     let unknown = error("\"knn\"", "\"kn\"");
     assert!(unknown.contains("unknown learner 'kn'; known are gaussian-mixture, knn, "), "{unknown}");
@@ -43,7 +43,7 @@ fn plans_with_mistakes_say_which() {
 
 #[test]
 fn steps_are_those_of_learners_that_are_trained_in_steps() {
-    let registry = Registry::rivals();
+    let registry = Registry::baselines();
     let settings = |name: &str, steps| registry.learner(name, steps).unwrap().settings();
     for name in ["mlp", "pi-model", "m1m2"] {
         assert!(settings(name, Some(77)).contains("steps: 77"), "{}", settings(name, Some(77)));
@@ -67,9 +67,9 @@ dataset = [{ name = "a", file = "a", labels = 1 }, { name = "b", file = "b", lab
     let plan = Plan::parse(text).unwrap();
     let steps = |at: usize, name| plan.steps(&plan.datasets[at], name);
     assert_eq!([steps(0, "mlp"), steps(1, "mlp"), steps(1, "knn")], [Some(20), Some(30), None]);
-    plan.check(&Registry::rivals()).unwrap();
+    plan.check(&Registry::baselines()).unwrap();
     let of_knn = Plan::parse(&text.replace("{ mlp = 30 }", "{ knn = 30 }")).unwrap();
-    let error = of_knn.check(&Registry::rivals()).unwrap_err().to_string();
+    let error = of_knn.check(&Registry::baselines()).unwrap_err().to_string();
     assert!(error.contains("'knn' cannot be trained for 30 steps"), "{error}");
     let nobody = Plan::parse(&text.replace("{ mlp = 30 }", "{ svm = 30 }")).unwrap_err().to_string();
     assert!(nobody.contains("'svm' is in steps but not in learners"), "{nobody}");
@@ -79,21 +79,18 @@ dataset = [{ name = "a", file = "a", labels = 1 }, { name = "b", file = "b", lab
 fn the_plans_of_this_project_are_good_ones() {
     let experiments = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
     let plan = Plan::read(&experiments.join("table1.toml")).unwrap();
-    let mut registry = Registry::rivals();
-    for ours in &plan.ours {
-        registry.register(ours, flowgmm_learners::Mlp::default());
-    }
+    let registry = registry();
     plan.check(&registry).unwrap();
     assert_eq!((plan.datasets.len(), plan.n_cells()), (9, 9 * 17 * 5));
     let mixture = Plan::read(&experiments.join("mixture.toml")).unwrap();
+    mixture.check(&registry).unwrap();
     assert_eq!(mixture.n_cells(), 3 * 8 * 5);
     let images = Plan::read(&experiments.join("images.toml")).unwrap();
-    registry.register("diglm", flowgmm_learners::Mlp::default());
     images.check(&registry).unwrap();
     assert_eq!(images.n_cells(), 3 * 11);
     let m1m2 = Plan::read(&experiments.join("m1m2.toml")).unwrap();
     m1m2.check(&registry).unwrap();
     assert_eq!(m1m2.n_cells(), 3);
-    let missing = plan.check(&Registry::rivals()).unwrap_err().to_string();
+    let missing = plan.check(&Registry::baselines()).unwrap_err().to_string();
     assert!(missing.contains("unknown learner 'flowgmm'"), "{missing}");
 }

@@ -1,7 +1,7 @@
 //! The text of tables, from results made by hand.
 
 use flowgmm_bench::{
-    Cell, CellScores, LabelSource, Outcome, Plan, Record, Summary, accuracy_table, comparison_table, csv,
+    CellKey, CellScores, LabelSource, Outcome, Plan, Record, Summary, accuracy_table, comparison_table, csv,
     paired,
 };
 
@@ -24,7 +24,7 @@ fn record(plan: &Plan, learner: &str, draw: u64, outcome: Outcome) -> Record {
     let split = plan.split_name(&plan.datasets[0], &labels);
     let (dataset, learner, settings) = ("data".into(), learner.into(), "k: 1, \"raw\"".into());
     Record {
-        cell: Cell { dataset, labels, learner, draw, settings, split },
+        cell: CellKey { dataset, labels, learner, draw, settings, split },
         outcome,
         fit_seconds: 1.5,
         predict_seconds: 0.5,

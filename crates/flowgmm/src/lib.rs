@@ -43,6 +43,7 @@
 mod card;
 mod config;
 mod cost;
+pub mod demo;
 mod error;
 mod evaluate;
 pub mod explain;
@@ -86,7 +87,7 @@ pub use sample::{ByClass, SampleRequest, SampledChunks, Samples, sample};
 pub use settings::{Override, SettingOrigin, Settings};
 pub use sheet::contact_sheet;
 pub use source::{
-    Chunk, ImageArray, Reading, RowNames, Source,
+    Chunk, ImageArray, LabelledRows, Reading, RowNames, Source, read_labelled,
     training::{Declared, Origins, Training},
 };
 pub use teachers::{Teacher, TeacherMethod};

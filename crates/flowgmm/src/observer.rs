@@ -1,5 +1,7 @@
 //! Watching long work: which phase it is in, how far it is, and whether it should go on.
 
+use std::time::Duration;
+
 pub use flowgmm_core::train::{Control, EpochRecord};
 
 /// What is being done.
@@ -43,6 +45,13 @@ pub enum Phase {
     Scoring,
     /// A section of a page is made.
     Section(&'static str),
+    /// One of several fits at once has ended; the others go on, and so does the count of their steps.
+    Fitted {
+        /// Which one: `moons with all rows`.
+        what: String,
+        /// How long it took.
+        took: Duration,
+    },
 }
 
 /// Watches work, and may stop it.

@@ -8,6 +8,7 @@
 mod chunks;
 mod frames;
 mod images;
+mod labelled;
 mod memory;
 mod sample;
 mod substitutions;
@@ -27,6 +28,7 @@ use crate::{
 
 pub use chunks::{Chunk, RowNames};
 pub(crate) use chunks::{Chunks, Wanted, matrix_of};
+pub use labelled::{LabelledRows, read_labelled};
 pub use memory::ImageArray;
 pub(crate) use sample::Sampled;
 

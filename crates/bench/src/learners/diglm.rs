@@ -1,5 +1,5 @@
 //! DIGLM, the deep invertible generalised linear model of Nalisnick, Matsukawa, Teh, Gorur and Lakshminarayanan (2019),
-//! the paper's nearest rival: a linear classifier on the latent space of a flow whose likelihood regularises it.
+//! the model nearest to FlowGMM: a linear classifier on the latent space of a flow whose likelihood regularises it.
 //!
 //! ```text
 //! p(y | x) = softmax(W z + b),  z = f(x)          log p(x) = log N(z; 0, I) + log|det df/dx|
@@ -8,14 +8,13 @@
 //!
 //! Labelled rows have both terms, unlabelled ones the likelihood alone. FlowGMM has one Gaussian for each class in the
 //! latent space and no classifier; here one Gaussian is shared by all classes. The flow, its preprocessing, views and
-//! schedule are those of FlowGMM on the same data ([`FitConfig::image`], [`Recipe::choose`]), so that only the model
-//! differs.
+//! schedule are those of FlowGMM on the same data ([`Recipe::of`]), so that only the model differs.
 
 use burn::tensor::Tensor;
 use ndarray::{Array2, ArrayView2, Axis, s};
 use semisup::{Classifier, Learner, Preprocess, SemiSupervised, metrics::log_softmax};
 
-use flowgmm::{Error, FitConfig, Prepared, Recipe, Result};
+use flowgmm::{Error, FitConfig, Prepared, Preset, Recipe, Result};
 use flowgmm_core::{
     Flow, SCORING_BATCH, Theta,
     bijection::{Bijection, Mapped, NormStatistics},
@@ -26,8 +25,8 @@ use flowgmm_core::{
 
 /// Rows that the flow's data-dependent layers see first.
 const ADAPTING: usize = 2048;
-/// Batches over which the statistics of the finished flow are averaged.
-const SETTLING: usize = 64;
+/// Batches over which the running statistics of the finished flow are averaged.
+const STATISTICS_BATCHES: usize = 64;
 /// Steps without a finite gradient, one after the other, before training gives up.
 const PATIENCE: usize = 10;
 
@@ -48,15 +47,12 @@ impl Default for Diglm {
 }
 
 impl Diglm {
-    /// How FlowGMM would be fitted, of which the flow and its training are used.
+    /// The settings of FlowGMM on these data, of which DIGLM uses the flow and its training.
     fn config(&self, data: &SemiSupervised, seed: u64) -> Result<FitConfig> {
         if !(self.lambda.is_finite() && self.lambda >= 0.0) {
             return Err(Error::Config(format!("lambda must be a number from 0, got {}", self.lambda)));
         }
-        let mut config = match data.image_shape() {
-            Some(shape) => FitConfig::image(data, shape)?,
-            None => Recipe::choose(data, seed)?.config,
-        };
+        let mut config = Recipe::of(Preset::Auto, data, seed)?.config;
         config.guides = Vec::new();
         config.train.steps = self.steps.unwrap_or(config.train.steps);
         config.validate()?;
@@ -92,7 +88,7 @@ impl Learner for Diglm {
     }
 }
 
-/// What [`Diglm`] gives.
+/// A fitted [`Diglm`].
 #[derive(Clone, Debug)]
 pub struct DiglmModel {
     preprocess: Preprocess,
@@ -127,7 +123,7 @@ struct Hybrid {
 }
 
 impl Hybrid {
-    /// With a classifier that knows nothing yet.
+    /// A flow with a classifier whose weights are 0.
     fn new(flow: Flow, n_classes: usize, place: &Place) -> Self {
         let dim = flow.dim();
         let w = ("W".to_string(), [n_classes, dim], vec![0.0; n_classes * dim]);
@@ -163,7 +159,7 @@ impl Hybrid {
         flow.filter_map(|(theta, on)| on.then_some(theta)).chain([&self.head]).collect()
     }
 
-    /// The same, to be updated.
+    /// The parameters that gradients train, to be updated.
     fn trained_mut(&mut self) -> Vec<&mut Theta> {
         let on = self.flow.trained();
         let flow = self.flow.thetas_mut().into_iter().zip(on);
@@ -192,7 +188,7 @@ impl Hybrid {
     }
 }
 
-/// Steps of Adam; the moving average of the weights, with statistics of its own, is what they give.
+/// Trains by Adam. The result has the moving average of the weights, and batch statistics of its own.
 fn train(
     config: &TrainConfig,
     lambda: f64,
@@ -229,16 +225,16 @@ fn train(
         hybrid.trained_mut().into_iter().zip(thetas).for_each(|(theta, value)| theta.put(value));
     }
     hybrid.trained_mut().into_iter().zip(average).for_each(|(theta, value)| theta.set(value));
-    settle(&mut hybrid.flow, &mut batches, config.steps, &place);
+    update_statistics(&mut hybrid.flow, &mut batches, config.steps, &place);
     Ok(hybrid)
 }
 
-/// Gives batch normalisations the statistics of these weights on training batches.
-fn settle(flow: &mut Flow, batches: &mut Batches, step: usize, place: &Place) {
+/// Computes the running statistics of batch normalisation on training batches.
+fn update_statistics(flow: &mut Flow, batches: &mut Batches, step: usize, place: &Place) {
     if !flow.trained().contains(&false) {
         return;
     }
-    for i in 0..SETTLING {
+    for i in 0..STATISTICS_BATCHES {
         let batch = batches.batch(step + i, None, place);
         let x = match batch.unlabelled {
             None => batch.x_l,
@@ -251,9 +247,9 @@ fn settle(flow: &mut Flow, batches: &mut Batches, step: usize, place: &Place) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
+    use flowgmm_core::{
+        FlowSpec,
         bijection::{Form, Init},
-        flow::FlowSpec,
         objective::UnlabelledBatch,
         tensor::to_vec,
     };

@@ -13,13 +13,13 @@ use std::time::{Duration, Instant};
 use crate::{Error, Record, Result};
 
 /// A file of results, ours alone while it is open.
-pub struct Store {
+pub struct ResultsFile {
     path: PathBuf,
     file: File,
     records: Vec<Record>,
 }
 
-impl Store {
+impl ResultsFile {
     /// Opens or creates a file. Its torn last line, if there is one, is cut off.
     pub fn open(path: &Path) -> Result<Self> {
         let mut options = OpenOptions::new();

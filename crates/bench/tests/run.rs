@@ -1,13 +1,12 @@
 //! Plans that are run, killed, resumed, and told.
 
-use std::cell::Cell as Counter;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 
+use flowgmm::Control;
 use flowgmm_bench::{
-    AnyError, AnyLearner, Dataset, Error, Failed, Loaded, Options, Outcome, Plan, Progress, Record, Registry,
-    RunReport, Skipped, read_records, run, write_outputs,
+    Absent, AnyError, AnyLearner, Error, FailedCells, LoadError, Loaded, Loader, Outcome, Plan, PlanDataset,
+    Record, Registry, RunEvent, RunOptions, RunReport, Skipped, read_records, run, write_outputs,
 };
 use flowgmm_learners::AnyModel;
 use flowgmm_learners::{NearestNeighbours, RowLength};
@@ -15,10 +14,28 @@ use semisup::{Learner, SemiSupervised, Toy, rng};
 
 const PLAN: &str = include_str!("data/toys.toml");
 
-/// A loader of toys that counts how often it was asked; nothing else is there.
-fn toys(dataset: &Dataset) -> Result<Option<Loaded>, AnyError> {
-    let Ok(toy) = dataset.file.parse::<Toy>() else { return Ok(None) };
-    Ok(Some(Loaded { all: toy.sample(200, &mut rng(1)), test: None, splits: vec![] }))
+/// A loader of toys, changed by a function; nothing else is there.
+struct Toys(fn(Loaded) -> Loaded);
+
+const TOYS: Toys = Toys(|loaded| loaded);
+
+fn toy(dataset: &PlanDataset) -> Result<Toy, LoadError> {
+    dataset.file.parse().map_err(|_| LoadError::Absent(format!("put {} there", dataset.file)))
+}
+
+impl Loader for Toys {
+    fn check(&mut self, dataset: &PlanDataset) -> Result<(), LoadError> {
+        toy(dataset).map(drop)
+    }
+
+    fn load(&mut self, dataset: &PlanDataset) -> Result<Loaded, LoadError> {
+        let all = toy(dataset)?.sample(200, &mut rng(1));
+        Ok((self.0)(Loaded { all, test: None, splits: vec![] }))
+    }
+}
+
+fn options(failed: FailedCells) -> RunOptions {
+    RunOptions { failed, absent: Absent::Error, version: "test".into() }
 }
 
 fn plan(text: &str) -> Plan {
@@ -26,21 +43,17 @@ fn plan(text: &str) -> Plan {
 }
 
 /// Runs until `cells` have finished.
-fn run_some(plan: &Plan, registry: &Registry, path: &Path, failed: Failed, cells: usize) -> RunReport {
-    let cancel = AtomicBool::new(cells == 0);
-    let options = Options { cancel: &cancel, failed, version: "test".into() };
-    let finished = Counter::new(0);
-    let mut progress = |event: Progress| {
-        if let Progress::Finished(_) = event {
-            finished.set(finished.get() + 1);
-            cancel.store(finished.get() >= cells, Ordering::Relaxed);
-        }
+fn run_some(plan: &Plan, registry: &Registry, path: &Path, failed: FailedCells, cells: usize) -> RunReport {
+    let mut finished = 0;
+    let mut observer = |event: RunEvent| {
+        finished += usize::from(matches!(event, RunEvent::Finished(_)));
+        if finished >= cells { Control::Stop } else { Control::Continue }
     };
-    run(plan, registry, path, &mut toys, &options, &mut progress).expect("it runs")
+    run(plan, registry, path, &mut { TOYS }, &options(failed), &mut observer).expect("it runs")
 }
 
 fn run_all(plan: &Plan, registry: &Registry, path: &Path) -> RunReport {
-    run_some(plan, registry, path, Failed::Keep, usize::MAX)
+    run_some(plan, registry, path, FailedCells::Keep, usize::MAX)
 }
 
 fn place() -> (tempfile::TempDir, PathBuf) {
@@ -57,16 +70,16 @@ fn lasting(path: &Path) -> Vec<(String, Outcome)> {
 
 #[test]
 fn a_run_that_is_stopped_and_resumed_ends_as_one_that_was_not() {
-    let (plan, registry) = (plan(PLAN), Registry::rivals());
+    let (plan, registry) = (plan(PLAN), Registry::baselines());
     let (_a, whole) = place();
     let report = run_all(&plan, &registry, &whole);
     assert_eq!((report.ran, report.failed, report.before, report.cancelled), (27, 0, 0, false));
     assert_eq!(plan.n_cells(), 27);
 
     let (_b, pieces) = place();
-    let first = run_some(&plan, &registry, &pieces, Failed::Keep, 4);
+    let first = run_some(&plan, &registry, &pieces, FailedCells::Keep, 4);
     assert_eq!((first.ran, first.cancelled), (4, true));
-    let second = run_some(&plan, &registry, &pieces, Failed::Keep, 15);
+    let second = run_some(&plan, &registry, &pieces, FailedCells::Keep, 15);
     assert_eq!((second.ran, second.before, second.cancelled), (15, 4, true));
     let third = run_all(&plan, &registry, &pieces);
     assert_eq!((third.ran, third.before, third.cancelled), (8, 19, false));
@@ -76,16 +89,16 @@ fn a_run_that_is_stopped_and_resumed_ends_as_one_that_was_not() {
 
 #[test]
 fn a_torn_last_line_is_cut_off_and_its_cell_runs_again() {
-    let (plan, registry) = (plan(PLAN), Registry::rivals());
+    let (plan, registry) = (plan(PLAN), Registry::baselines());
     let (_a, path) = place();
-    run_some(&plan, &registry, &path, Failed::Keep, 5);
+    run_some(&plan, &registry, &path, FailedCells::Keep, 5);
     let (before, text) = (lasting(&path), fs::read(&path).unwrap());
     for cut in [1, 40, 300] {
         fs::write(&path, &text[..text.len() - cut]).unwrap();
         // Without its newline alone, a line is whole.
         let kept = if cut == 1 { 5 } else { 4 };
         assert_eq!(read_records(&path).unwrap().len(), kept, "{cut} bytes lost");
-        assert_eq!(run_some(&plan, &registry, &path, Failed::Keep, 5 - kept).before, kept);
+        assert_eq!(run_some(&plan, &registry, &path, FailedCells::Keep, 5 - kept).before, kept);
         assert_eq!(lasting(&path), before, "{cut} bytes lost");
     }
     assert_eq!(run_all(&plan, &registry, &path).ran, 22);
@@ -93,14 +106,14 @@ fn a_torn_last_line_is_cut_off_and_its_cell_runs_again() {
 
 #[test]
 fn nonsense_elsewhere_is_an_error_and_stays() {
-    let (plan, registry) = (plan(PLAN), Registry::rivals());
+    let (plan, registry) = (plan(PLAN), Registry::baselines());
     let (_a, path) = place();
-    run_some(&plan, &registry, &path, Failed::Keep, 2);
+    run_some(&plan, &registry, &path, FailedCells::Keep, 2);
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replacen('{', "?", 1)).unwrap();
-    let cancel = AtomicBool::new(false);
-    let options = Options { cancel: &cancel, failed: Failed::Keep, version: "test".into() };
-    let error = run(&plan, &registry, &path, &mut toys, &options, &mut |_| {}).unwrap_err();
+    let options = options(FailedCells::Keep);
+    let error =
+        run(&plan, &registry, &path, &mut { TOYS }, &options, &mut |_| Control::Continue).unwrap_err();
     assert!(error.to_string().contains("results.jsonl, line 1: not a result"), "{error}");
     assert_eq!(fs::read_to_string(&path).unwrap(), text.replacen('{', "?", 1));
 }
@@ -108,18 +121,47 @@ fn nonsense_elsewhere_is_an_error_and_stays() {
 #[test]
 fn two_runs_cannot_share_a_file() {
     let (_a, path) = place();
-    let _open = flowgmm_bench::Store::open(&path).unwrap();
-    assert!(matches!(flowgmm_bench::Store::open(&path), Err(Error::Busy { .. })));
+    let _open = flowgmm_bench::ResultsFile::open(&path).unwrap();
+    assert!(matches!(flowgmm_bench::ResultsFile::open(&path), Err(Error::Busy { .. })));
 }
 
 #[test]
-fn absent_data_are_skipped_by_name() {
-    let text = PLAN.replace("file = \"moons\"", "file = \"nowhere.csv\"");
+fn absent_data_are_an_error_before_any_cell_runs_or_skipped_by_name() {
+    let absent_moons = plan(&PLAN.replace("file = \"moons\"", "file = \"nowhere.csv\""));
+    let registry = Registry::baselines();
     let (_a, path) = place();
-    let report = run_all(&plan(&text), &Registry::rivals(), &path);
-    let skipped = Skipped { dataset: "moons".into(), learner: None, why: "nowhere.csv is not there".into() };
+    let attempt = |plan: &Plan, absent: Absent| {
+        let options = RunOptions { absent, ..options(FailedCells::Keep) };
+        run(plan, &registry, &path, &mut { TOYS }, &options, &mut |_| Control::Continue)
+    };
+    let error = attempt(&absent_moons, Absent::default()).unwrap_err();
+    assert_eq!(error.to_string(), "dataset 'moons': put nowhere.csv there");
+    assert_eq!(error.kind(), flowgmm::ErrorKind::Data);
+    assert!(read_records(&path).unwrap().is_empty(), "nothing runs");
+
+    let nothing = plan(&PLAN.replace("file = \"", "file = \"no-"));
+    let error = attempt(&nothing, Absent::Skip).unwrap_err().to_string();
+    assert!(error.contains("put no-moons there") && error.contains("put no-pinwheel there"), "{error}");
+
+    let report = attempt(&absent_moons, Absent::Skip).unwrap();
+    let skipped = Skipped { dataset: "moons".into(), learner: None, why: "put nowhere.csv there".into() };
     assert_eq!((report.ran, report.skipped), (9, vec![skipped]));
-    assert_eq!(run_all(&plan(PLAN), &Registry::rivals(), &path).ran, 18, "and run when they are there");
+    assert_eq!(run_all(&plan(PLAN), &registry, &path).ran, 18, "and run when they are there");
+}
+
+#[test]
+fn data_that_cannot_be_used_are_an_error() {
+    struct Damaged;
+    impl Loader for Damaged {
+        fn load(&mut self, _: &PlanDataset) -> Result<Loaded, LoadError> {
+            Err("half a file".into())
+        }
+    }
+    let (_a, path) = place();
+    let options = RunOptions { absent: Absent::Skip, ..options(FailedCells::Keep) };
+    let plan = plan(PLAN);
+    let run = run(&plan, &Registry::baselines(), &path, &mut Damaged, &options, &mut |_| Control::Continue);
+    assert_eq!(run.unwrap_err().to_string(), "dataset 'moons': half a file");
 }
 
 /// A learner that does what its name says.
@@ -155,7 +197,7 @@ fn cells_that_fail_or_panic_are_recorded_and_the_rest_goes_on() {
             .replace("\"gaussian-mixture\"", "\"fails\", \"panics\"")
             .replace("labels = [2, 5]", "labels = 2"),
     );
-    let mut registry = Registry::rivals();
+    let mut registry = Registry::baselines();
     registry.register("fails", Faulty("fails")).register("panics", Faulty("panics"));
     let (_a, path) = place();
     let report = run_all(&plan, &registry, &path);
@@ -170,7 +212,7 @@ fn cells_that_fail_or_panic_are_recorded_and_the_rest_goes_on() {
     registry.register("panics", Faulty("mends"));
     assert_eq!(run_all(&plan, &registry, &path).ran, 6, "other settings are another cell");
     assert_eq!(
-        run_some(&plan, &registry, &path, Failed::Retry, usize::MAX).ran,
+        run_some(&plan, &registry, &path, FailedCells::Retry, usize::MAX).ran,
         6,
         "those that failed again"
     );
@@ -182,16 +224,14 @@ fn cells_that_fail_or_panic_are_recorded_and_the_rest_goes_on() {
 #[test]
 fn labels_that_cannot_be_drawn_fail_their_cells() {
     let (_a, path) = place();
-    let one_class_short = |dataset: &Dataset| -> Result<Option<Loaded>, AnyError> {
-        let loaded = toys(dataset)?.expect("a toy");
+    let mut one_class_short = Toys(|loaded| {
         let only: Vec<usize> = (0..loaded.all.n()).filter(|&row| loaded.all.y()[row] == 0).collect();
-        Ok(Some(Loaded { all: loaded.all.select(&only), ..loaded }))
-    };
-    let cancel = AtomicBool::new(false);
-    let options = Options { cancel: &cancel, failed: Failed::Keep, version: "test".into() };
+        Loaded { all: loaded.all.select(&only), ..loaded }
+    });
+    let (plan, options) = (plan(PLAN), options(FailedCells::Keep));
     let report =
-        run(&plan(PLAN), &Registry::rivals(), &path, &mut { one_class_short }, &options, &mut |_| {})
-            .unwrap();
+        run(&plan, &Registry::baselines(), &path, &mut one_class_short, &options, &mut |_| Control::Continue);
+    let report = report.unwrap();
     assert_eq!((report.ran, report.failed), (27, 27));
     let Outcome::Failed(why) = &read_records(&path).unwrap()[0].outcome else { panic!("no class 1") };
     assert!(why.contains("has no labelled row"), "{why}");
@@ -217,18 +257,15 @@ fn after_a_draw_over_budget_the_later_ones_are_left_out() {
 #[test]
 fn a_split_file_decides_which_rows_are_labelled() {
     let text = PLAN.replace("labels = [2, 5]", "split = \"labels/four.npy\"");
-    let splits = |dataset: &Dataset| -> Result<Option<Loaded>, AnyError> {
-        let loaded = toys(dataset)?.expect("a toy");
+    let mut splits = Toys(|loaded| {
         let y = loaded.all.y().to_vec();
         let of = |k: usize| y.iter().position(|&label| label == k).expect("both classes");
         let last = |k: usize| y.iter().rposition(|&label| label == k).expect("both classes");
-        Ok(Some(Loaded { splits: vec![vec![of(0), of(1)], vec![last(0), last(1), of(0)]], ..loaded }))
-    };
+        Loaded { splits: vec![vec![of(0), of(1)], vec![last(0), last(1), of(0)]], ..loaded }
+    });
     let (_a, path) = place();
-    let cancel = AtomicBool::new(false);
-    let options = Options { cancel: &cancel, failed: Failed::Keep, version: "test".into() };
-    let plan = plan(&text);
-    run(&plan, &Registry::rivals(), &path, &mut { splits }, &options, &mut |_| {}).unwrap();
+    let (plan, options) = (plan(&text), options(FailedCells::Keep));
+    run(&plan, &Registry::baselines(), &path, &mut splits, &options, &mut |_| Control::Continue).unwrap();
     let records = read_records(&path).unwrap();
     let labelled = |draw: u64| {
         let is = |r: &&Record| r.cell.dataset == "moons" && r.cell.draw == draw;
@@ -247,7 +284,7 @@ fn a_split_file_decides_which_rows_are_labelled() {
 fn all_files_are_written_and_readable() {
     let plan = plan(PLAN);
     let (directory, path) = place();
-    run_all(&plan, &Registry::rivals(), &path);
+    run_all(&plan, &Registry::baselines(), &path);
     let records = read_records(&path).unwrap();
     let files = write_outputs(&plan, &records, &directory.path().join("out")).unwrap();
     let read = |name: &str| {

@@ -1,0 +1,86 @@
+//! FlowGMM by likelihood alone (eq. 4), with the mixtures of the paper's appendices A and B.
+//!
+//! No teacher, no consistency, no cross-entropy: what differs between these learners is the mixture and nothing else.
+
+use flowgmm::{
+    Em, FitConfig, Fitter, Means, MixtureStep, Model, Trainable,
+    objective::{Objective, Scale},
+};
+use semisup::{Learner, SemiSupervised};
+
+use crate::Registry;
+
+/// Iterations of EM each time the mixture is updated.
+const ITERATIONS: usize = 5;
+
+pub(super) fn register(registry: &mut Registry) {
+    for (name, way) in [
+        ("eq4", Way::Descent),
+        ("eq4-em", Way::Em(MixtureStep::Fixed)),
+        ("eq4-means-half", Way::Centroids { r: 0.5 }),
+        ("eq4-means", Way::Centroids { r: 1.0 }),
+        ("eq4-means-double", Way::Centroids { r: 2.0 }),
+        ("eq4-joint", Way::Joint),
+        ("eq4-closed-form", Way::Em(MixtureStep::ClosedForm)),
+        ("eq4-alternating", Way::Em(MixtureStep::Alternating { iterations: ITERATIONS })),
+    ] {
+        registry.register(name, Likelihood { way });
+    }
+}
+
+/// Eq. 4 with one way to place or learn the mixture.
+#[derive(Clone, Copy, Debug)]
+struct Likelihood {
+    way: Way,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    /// Fixed random means N(0, I), gradient descent on the marginal likelihood: the paper's method.
+    Descent,
+    /// Random means N(0, I), EM's E-steps (appendix A), the mixture fixed or estimated with them (appendix B).
+    Em(MixtureStep),
+    /// Means of the labelled rows' latent points, scaled by r (appendix B).
+    Centroids { r: f64 },
+    /// Means, covariances and weights descend together with the flow (appendix B).
+    Joint,
+}
+
+impl Likelihood {
+    fn config(&self, data: &SemiSupervised) -> FitConfig {
+        let mut config = FitConfig::table(data);
+        config.guides = Vec::new();
+        config.calibration = None;
+        config.architecture.means = Means::Random { r: 1.0 };
+        config.train.objective = Objective { scale: Scale::PerDimension, ..Objective::likelihood() };
+        match self.way {
+            Way::Descent => {}
+            Way::Em(mixture) => config.train.em = Some(Em { every: 1, mixture }),
+            Way::Centroids { r } => config.architecture.means = Means::Centroids { r },
+            Way::Joint => {
+                config.architecture.trainable = Trainable { means: true, covariances: true, weights: true };
+            }
+        }
+        config
+    }
+}
+
+impl Learner for Likelihood {
+    type Model = Model;
+    type Error = flowgmm::Error;
+
+    fn name(&self) -> String {
+        match self.way {
+            Way::Descent => "eq. 4".into(),
+            Way::Em(MixtureStep::Fixed) => "eq. 4, EM".into(),
+            Way::Em(MixtureStep::ClosedForm) => "eq. 4, mixture in closed form".into(),
+            Way::Em(MixtureStep::Alternating { .. }) => "eq. 4, flow and mixture in turn".into(),
+            Way::Centroids { r } => format!("eq. 4, means from data x {r}"),
+            Way::Joint => "eq. 4, mixture by descent".into(),
+        }
+    }
+
+    fn fit(&self, data: &SemiSupervised, seed: u64) -> flowgmm::Result<Model> {
+        Fitter::new(&self.config(data), data, seed).run(&mut ())
+    }
+}

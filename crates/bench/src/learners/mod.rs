@@ -1,0 +1,146 @@
+//! All learners by name: the baselines, FlowGMM and its variants, DIGLM.
+
+mod diglm;
+mod mixtures;
+mod recipe;
+
+use std::{fmt, num::NonZeroUsize};
+
+use flowgmm::{Em, FitConfig, Fitter, MixtureStep, Model, Preset, Recipe};
+use flowgmm_learners::Ensemble;
+use semisup::{Learner, SemiSupervised};
+
+use crate::Registry;
+
+pub use diglm::{Diglm, DiglmModel};
+
+/// Members of the ensemble.
+const MEMBERS: NonZeroUsize = NonZeroUsize::new(3).expect("three");
+
+/// All learners by name: those of [`flowgmm_learners`], FlowGMM and its variants, DIGLM, and the mixtures of the paper's
+/// appendices.
+///
+/// | name | what |
+/// |---|---|
+/// | flowgmm | FlowGMM with settings chosen from the data |
+/// | flowgmm-ensemble | the averaged probabilities of three such fits |
+/// | flowgmm-no-consistency, flowgmm-em, flowgmm-labelled | FlowGMM without consistency, by EM, without the unlabelled rows |
+/// | flowgmm-paper | FlowGMM with the paper's settings |
+/// | diglm | [`Diglm`] |
+/// | eq4, eq4-em, eq4-means, eq4-means-half, eq4-means-double, eq4-joint, eq4-closed-form, eq4-alternating | FlowGMM by the likelihood of eq. 4 alone, with different ways to place or learn the mixture |
+///
+/// ```
+/// let registry = flowgmm_bench::registry();
+/// assert!(["flowgmm", "diglm", "eq4", "knn"].iter().all(|name| registry.get(name).is_some()));
+/// ```
+pub fn registry() -> Registry {
+    let mut registry = Registry::baselines();
+    for (name, variant) in [
+        ("flowgmm", Variant::Automatic),
+        ("flowgmm-no-consistency", Variant::NoConsistency),
+        ("flowgmm-em", Variant::Em),
+        ("flowgmm-labelled", Variant::LabelledOnly),
+    ] {
+        registry.register(name, FlowGmm::new(variant));
+    }
+    registry.register("flowgmm-paper", Paper);
+    let member = FlowGmm::new(Variant::Automatic);
+    registry.register("flowgmm-ensemble", Ensemble { member, members: MEMBERS });
+    registry.register("diglm", Diglm::default());
+    mixtures::register(&mut registry);
+    registry
+}
+
+/// FlowGMM with settings chosen from the data, or with one thing changed.
+#[derive(Clone, Copy)]
+struct FlowGmm {
+    recipe: u32,
+    variant: Variant,
+    steps: Option<usize>,
+}
+
+/// The settings that are recorded with each result. The steps are named only where the caller set them.
+impl fmt::Debug for FlowGmm {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let mut settings = f.debug_struct("FlowGmm");
+        settings.field("recipe", &self.recipe).field("variant", &self.variant);
+        if let Some(steps) = self.steps {
+            settings.field("steps", &steps);
+        }
+        settings.finish()
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Variant {
+    /// With the consistency of eq. 7.
+    Automatic,
+    /// Without consistency: eq. 4.
+    NoConsistency,
+    /// By EM (appendix A) instead of descent on the marginal, without consistency.
+    Em,
+    /// Without the unlabelled rows.
+    LabelledOnly,
+}
+
+impl FlowGmm {
+    fn new(variant: Variant) -> Self {
+        Self { recipe: recipe::RECIPE, variant, steps: None }
+    }
+
+    fn config(&self, data: &SemiSupervised, seed: u64) -> flowgmm::Result<FitConfig> {
+        let mut config = Recipe::of(Preset::Auto, data, seed)?.config;
+        config.train.steps = self.steps.unwrap_or(config.train.steps);
+        match self.variant {
+            Variant::Automatic | Variant::LabelledOnly => {}
+            Variant::NoConsistency => config.train.objective.consistency = None,
+            Variant::Em => {
+                config.train.objective.consistency = None;
+                config.train.em = Some(Em { every: 1, mixture: MixtureStep::Fixed });
+            }
+        }
+        Ok(config)
+    }
+}
+
+impl Learner for FlowGmm {
+    type Model = Model;
+    type Error = flowgmm::Error;
+
+    fn name(&self) -> String {
+        match self.variant {
+            Variant::Automatic => "FlowGMM".into(),
+            Variant::NoConsistency => "FlowGMM, no consistency".into(),
+            Variant::Em => "FlowGMM, EM".into(),
+            Variant::LabelledOnly => "FlowGMM, labelled only".into(),
+        }
+    }
+
+    fn fit(&self, data: &SemiSupervised, seed: u64) -> flowgmm::Result<Model> {
+        let own = matches!(self.variant, Variant::LabelledOnly).then(|| data.labelled_only());
+        let data = own.as_ref().unwrap_or(data);
+        Fitter::new(&self.config(data, seed)?, data, seed).run(&mut ())
+    }
+
+    fn with_steps(&self, steps: usize) -> Option<Self> {
+        Some(Self { steps: Some(steps), ..*self })
+    }
+}
+
+/// FlowGMM with the paper's settings for tables or images, as they are.
+#[derive(Debug)]
+struct Paper;
+
+impl Learner for Paper {
+    type Model = Model;
+    type Error = flowgmm::Error;
+
+    fn name(&self) -> String {
+        "FlowGMM, paper's settings".into()
+    }
+
+    fn fit(&self, data: &SemiSupervised, seed: u64) -> flowgmm::Result<Model> {
+        let config = Recipe::of(Preset::Paper, data, seed)?.config;
+        Fitter::new(&config, data, seed).run(&mut ())
+    }
+}
