@@ -13,9 +13,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use flowgmm_data::{Encoding, Layout, Picture, Schema, labels};
+use flowgmm_data::{Encoding, ImageLayout, Image, Schema, labels};
 use flowgmm_datasets::{
-    Collection, Dataset, ImageSet, ImageSource, LabelSplits, Part, ReadOptions, State, Store, find,
+    Collection, Dataset, ImageSet, ImageSource, LabelSplits, Subset, ReadOptions, State, Store, find,
 };
 use flowgmm_learners::AnyError;
 use flowgmm_tables::{Header, open};
@@ -183,11 +183,11 @@ impl DataDirectory {
     /// All images of a known dataset and its test images, or those at a path.
     fn images(&self, dataset: &PlanDataset) -> Result<AllAndTest, LoadError> {
         if let Ok(known) = find(&dataset.file) {
-            let part = |part: Part| match self.store.images(known.name, part) {
+            let part = |part: Subset| match self.store.images(known.name, part) {
                 Err(flowgmm_datasets::Error::Absent { .. }) => Err(self.absent(known)),
                 images => rows_of_set(&images?),
             };
-            return Ok((part(Part::Train)?, Some(part(Part::Test)?)));
+            return Ok((part(Subset::Train)?, Some(part(Subset::Test)?)));
         }
         let all = self.collection(&dataset.file, option(dataset, "labels"))?;
         let layout = all.layout(None)?;
@@ -216,15 +216,15 @@ fn labelled(path: &Path, header: Header, suffix: Option<&str>) -> Result<Labelle
     let encoding = Encoding::learn(&schema, &frame)?;
     let y = known.y.into_iter().map(|y| y.ok_or("a row without a label"));
     let y = y.collect::<Result<_, _>>()?;
-    let rows = Labelled::new(encoding.encode(&frame)?.x, y, known.classes, encoding.feature_names())?;
+    let rows = Labelled::new(encoding.apply(&frame)?.x, y, known.classes, encoding.feature_names())?;
     Ok(rows.with_steps(encoding.steps()))
 }
 
 fn rows_of_set(set: &ImageSet) -> Result<Labelled, LoadError> {
-    let layout = Layout::new(set.channels, set.height, set.width)?;
+    let layout = ImageLayout::new(set.channels, set.height, set.width)?;
     let mut x = Array2::zeros((set.n, layout.dim()));
     for (at, mut row) in x.rows_mut().into_iter().enumerate() {
-        let picture = Picture::new(set.channels, set.height, set.width, set.image(at).to_vec());
+        let picture = Image::new(set.channels, set.height, set.width, set.image(at).to_vec());
         row.iter_mut().zip(layout.row(picture)).for_each(|(to, pixel)| *to = f64::from(pixel));
     }
     let y = set.labels.iter().map(|&label| label.into()).collect();
@@ -234,7 +234,7 @@ fn rows_of_set(set: &ImageSet) -> Result<Labelled, LoadError> {
 /// Images of known classes as rows; each must have a label.
 fn rows_of_collection(
     images: &Collection,
-    layout: &Layout,
+    layout: &ImageLayout,
     classes: &[String],
 ) -> Result<Labelled, LoadError> {
     let name = images.path().display();

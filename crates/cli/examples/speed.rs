@@ -11,12 +11,13 @@ use std::time::Instant;
 
 use burn::tensor::Tensor;
 use flowgmm::{
-    Flow, FlowGmm, FlowSpec, Means, Mixture, MixtureSpec, MixtureValues, ResidualTower,
+    Flow, FlowGmm, FlowSpec, Means, Mixture, MixtureSpec, MixtureValues,
     bijection::{Form, Init},
     objective::marginal_nll,
     tensor::{Place, log_normalise},
     train::{Adam, AdamConfig, gradients, put_trained, take_trained, trained_values},
 };
+use flowgmm_kernels::conv::{self, Activations, KernelSize, PreActConv, PreActParams, Workspace};
 use ndarray::Array2;
 use rand_distr::{Distribution, StandardNormal};
 
@@ -150,16 +151,37 @@ fn scoring(shape: &Shape, iterations: usize) -> (f64, f64) {
     })
 }
 
-/// Forward and backward of four residual blocks: 64 channels, batch 32, 28x28, gradients of x and all parameters.
+/// Forward and backward of four residual blocks (two pre-activation convolutions each): 64 channels, batch 32, 28 x 28,
+/// gradients of x and all parameters, from and to plain arrays.
 fn convolution(iterations: usize) -> (f64, f64) {
-    let place = Place::cpu();
-    let tower = ResidualTower::new(64, 4, &mut semisup::rng(0), &place).expect("a valid tower");
-    let x: Tensor<4> =
-        rows(&Shape { rows: 32, dim: 64 * 28 * 28, ..TABULAR }, &place).reshape([32, 64, 28, 28]);
+    const CHANNELS: usize = 64;
+    const BLOCKS: usize = 4;
+    let shape = conv::Shape { n: 32, channels: CHANNELS, height: 28, width: 28 };
+    let workspace = Workspace::default();
+    let layer = PreActConv::new(CHANNELS, CHANNELS, KernelSize::Three, &workspace);
+    let mut rng = semisup::rng(0);
+    let mut draw = |n: usize, scale: f32| -> Vec<f32> {
+        (0..n).map(|_| scale * rand::Rng::random_range(&mut rng, -1.0..1.0)).collect()
+    };
+    let weights: Vec<Vec<f32>> = (0..2 * BLOCKS).map(|_| draw(layer.conv().n_weights(), 1.0 / 24.0)).collect();
+    let (gamma, beta) = (vec![1.0; CHANNELS], vec![0.0; CHANNELS]);
+    let params = |i: usize| PreActParams { gamma: &gamma, beta: &beta, weights: &weights[i] };
+    let values = draw(shape.len(), 1.7);
     measure(2, iterations, || {
-        let (tracked, x) = (tower.tracked(), x.clone().autodiff().require_grad());
-        let gradients = tracked.forward(x.clone()).sum().backward();
-        std::hint::black_box((x.grad(&gradients), tracked.thetas()[0].value().grad(&gradients)));
+        let mut inputs = vec![Activations::from_nchw(&workspace, shape, &values)]; // of each layer, then the output
+        for i in 0..2 * BLOCKS {
+            let residual = (i % 2 == 1).then(|| &inputs[i - 1]);
+            inputs.push(layer.forward(params(i), &inputs[i], residual));
+        }
+        let mut gradient = Activations::filled(&workspace, shape, 1.0); // of the sum of the output
+        for block in (0..BLOCKS).rev() {
+            let (inner, outer) = (2 * block, 2 * block + 1);
+            let of_outer = layer.backward(params(outer), &inputs[outer], &gradient, None);
+            let of_inner = layer.backward(params(inner), &inputs[inner], &of_outer.x, Some(&gradient));
+            gradient = of_inner.x;
+            std::hint::black_box((of_outer.weights, of_inner.weights));
+        }
+        std::hint::black_box((inputs[2 * BLOCKS].to_nchw(), gradient.to_nchw()));
     })
 }
 

@@ -3,11 +3,12 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::atomic::AtomicBool,
 };
 
+use flowgmm::Control;
+
 use flowgmm_bench::{
-    Absent, FailedCells, Outcome, Plan, PlanDataset, Record, Registry, RunEvent, RunOptions, Summary,
+    Absent, DataDirectory, FailedCells, Outcome, Plan, Record, Registry, RunEvent, RunOptions, Summary,
     accuracy_table, read_records, run as run_plan, update_file, write_outputs,
 };
 
@@ -70,7 +71,7 @@ pub fn run(args: &Args, global: &Global) -> Result<()> {
         update_file(file, &name, &table).map_err(failure)?;
     }
     match global.json {
-        true => output::print(&flowgmm_bench::json(&whole, &records)),
+        true => output::print(&flowgmm_bench::json(&whole, &summary, &records)),
         false => output::print(&table),
     }
 }
@@ -80,13 +81,13 @@ fn compete(args: &Args, global: &Global, plan: &Plan, registry: &Registry, resul
     let failed = if args.retry { FailedCells::Retry } else { FailedCells::Keep };
     let absent = if args.skip_absent { Absent::Skip } else { Absent::Error };
     let version = concat!("flowgmm ", env!("CARGO_PKG_VERSION")).to_string();
-    let stop: &AtomicBool = interrupt::flag();
-    let options = RunOptions { cancel: stop, failed, version };
-    let mut load = |dataset: &PlanDataset| flowgmm_bench::load(&args.data, dataset, absent);
-    let report = run_plan(plan, registry, results, &mut load, &options, &mut |event| {
+    let options = RunOptions { failed, absent, version };
+    let mut loader = DataDirectory::new(&args.data);
+    let report = run_plan(plan, registry, results, &mut loader, &options, &mut |event| {
         if !global.quiet {
             tell(&event);
         }
+        if interrupt::wanted() { Control::Stop } else { Control::Continue }
     });
     let report = report.map_err(failure)?;
     if report.cancelled {
@@ -122,7 +123,8 @@ pub fn failure(error: flowgmm_bench::Error) -> Failure {
     let message = error.to_string();
     match error {
         E::Io { path, source } => Failure::Io { path, source },
-        E::Toml(_) | E::Plan(_) | E::UnknownLearner { .. } => Failure::Usage(message),
+        E::Rows(error) => error.into(),
+        E::Toml(_) | E::Plan(_) | E::UnknownLearner { .. } | E::Steps { .. } => Failure::Usage(message),
         _ => Failure::Data(message),
     }
 }

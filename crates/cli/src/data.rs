@@ -3,7 +3,7 @@
 use std::{ops::ControlFlow, path::PathBuf};
 
 use clap::Subcommand;
-use flowgmm::datasets::{Checked, Dataset, State, Store, list};
+use flowgmm::datasets::{Checked, Dataset, State, Store, StoreOptions, list};
 use serde_json::{Value, json};
 
 use crate::{
@@ -58,10 +58,15 @@ impl Where {
     fn store(&self) -> Store {
         match &self.dir {
             Some(dir) if self.offline => Store::offline(dir),
-            Some(dir) => Store::from_env().with_directory(dir),
-            None => Store::from_env(),
+            Some(dir) => from_variables().with_directory(dir),
+            None => from_variables(),
         }
     }
+}
+
+/// Where environment variables say that datasets are, and how the network is reached.
+fn from_variables() -> Store {
+    Store::new(StoreOptions::from_variables(|name| std::env::var_os(name)))
 }
 
 /// Runs the command.

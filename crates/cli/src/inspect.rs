@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use flowgmm::{Card, Model, PixelRoundTrip};
-use serde_json::Value;
 
 use crate::{Global, OnDevice, exit::Result, output, progress::Progress, reading::ReadingArgs, text};
 
@@ -84,14 +83,7 @@ fn pixels(found: &PixelRoundTrip) -> String {
 /// Layers and Gaussians.
 fn architecture(model: &Model) -> String {
     let spec = model.gmm().spec();
-    let kind = |layer: &flowgmm::bijection::BijectionSpec| {
-        let value = serde_json::to_value(layer).expect("plain data");
-        match &value {
-            Value::String(kind) => kind.clone(),
-            value => value["kind"].as_str().unwrap_or("layer").to_string(),
-        }
-    };
-    let kinds: Vec<String> = spec.flow.layers.iter().map(kind).collect();
+    let kinds: Vec<String> = spec.flow.layers.iter().map(|layer| layer.kind().to_string()).collect();
     let layers = repeated(&kinds);
     format!(
         "flow of {layers} on {} dimensions; {} Gaussians for {} classes",

@@ -23,11 +23,6 @@ pub fn listen() -> Result<()> {
     install(None)
 }
 
-/// What Ctrl-C sets.
-pub fn flag() -> &'static AtomicBool {
-    &WANTED
-}
-
 /// Whether someone pressed Ctrl-C.
 pub fn wanted() -> bool {
     WANTED.load(Ordering::SeqCst)

@@ -6,13 +6,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use flowgmm_data::Frame;
-use flowgmm::tables::{ColumnType, OutputFormat, Writer};
+use flowgmm::{
+    data::{Cells, Frame},
+    tables::{ColumnType, OutputFormat, Writer},
+};
+use serde::Serialize;
 
 use crate::{
     exit::{Failure, Result},
-    input::is_standard,
     interrupt,
+    reading::is_standard,
 };
 
 /// Writes text to standard output; a reader who has gone is no error.

@@ -53,7 +53,7 @@ impl Diglm {
             return Err(Error::Config(format!("lambda must be a number from 0, got {}", self.lambda)));
         }
         let mut config = Recipe::of(Preset::Auto, data, seed)?.config;
-        config.guides = Vec::new();
+        config.teachers = Vec::new();
         config.train.steps = self.steps.unwrap_or(config.train.steps);
         config.validate()?;
         Ok(config)

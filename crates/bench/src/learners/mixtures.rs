@@ -49,7 +49,7 @@ enum Way {
 impl Likelihood {
     fn config(&self, data: &SemiSupervised) -> FitConfig {
         let mut config = FitConfig::table(data);
-        config.guides = Vec::new();
+        config.teachers = Vec::new();
         config.calibration = None;
         config.architecture.means = Means::Random { r: 1.0 };
         config.train.objective = Objective { scale: Scale::PerDimension, ..Objective::likelihood() };

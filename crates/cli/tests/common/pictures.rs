@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use flowgmm_data::Image;
+use flowgmm::data::Image;
 
 use super::Bench;
 

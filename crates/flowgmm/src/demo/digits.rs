@@ -2,7 +2,7 @@
 
 use flowgmm_core::analysis;
 use flowgmm_report::{
-    Cell, Column, Columns, Confusion, Frame, Grid, ImageSheet, Layer, Legend, Mark, Panel, Reliability,
+    TableCell, TableColumn, GridWidth, Confusion, Viewport, Grid, ImageSheet, Layer, Legend, Mark, Panel, Reliability,
     ReliabilityBin, Section, Table,
 };
 use ndarray::{Array2, ArrayView1, Axis};
@@ -57,9 +57,9 @@ pub(super) fn section(pair: &Pair, seed: u64) -> Drawn {
         text: about(&problem.train, &problem.test),
         tables: vec![scores(all, labelled)],
         grids: vec![
-            Grid::of(Columns::Two, sheets),
-            Grid::of(Columns::Three, trust).with_legend(Legend { items: names.collect() }),
-            Grid::of(Columns::Two, curves),
+            Grid::of(GridWidth::Two, sheets),
+            Grid::of(GridWidth::Three, trust).with_legend(Legend { items: names.collect() }),
+            Grid::of(GridWidth::Two, curves),
         ],
     };
     Drawn { section, files: album.files }
@@ -85,20 +85,20 @@ fn scores(all: &Fitted, labelled: &Fitted) -> Table {
         let scores = &fitted.scores;
         vec![
             name.into(),
-            Cell::number(100.0 * scores.accuracy, 1),
-            Cell::number(scores.nll, 3),
-            Cell::number(scores.brier, 3),
-            Cell::number(scores.ece, 3),
+            TableCell::number(100.0 * scores.accuracy, 1),
+            TableCell::number(scores.nll, 3),
+            TableCell::number(scores.brier, 3),
+            TableCell::number(scores.ece, 3),
         ]
     };
     Table {
         caption: "On the test images.".into(),
         columns: vec![
-            Column::text("Learnt from"),
-            Column::number("Accuracy %").highest(),
-            Column::number("Negative log-likelihood").lowest(),
-            Column::number("Brier score").lowest(),
-            Column::number("Calibration error").lowest(),
+            TableColumn::text("Learnt from"),
+            TableColumn::number("Accuracy %").highest(),
+            TableColumn::number("Negative log-likelihood").lowest(),
+            TableColumn::number("Brier score").lowest(),
+            TableColumn::number("Calibration error").lowest(),
         ],
         rows: vec![row("labelled + unlabelled", all), row("labelled only", labelled)],
     }
@@ -196,7 +196,7 @@ fn latent(fitted: &Fitted, test: &Labelled) -> Panel {
         caption: "Test images in the plane of the latent space that shows most of the distances between class means, \
                   coloured by true digit."
             .into(),
-        frame: Frame::around(&z),
+        viewport: Viewport::around(&z),
         layers: vec![Layer::ByClass(z.into_iter().zip(test.y().iter().copied()).collect())],
     }
 }

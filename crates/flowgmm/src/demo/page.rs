@@ -1,6 +1,6 @@
 //! The page of the report.
 
-use flowgmm_report::{Cell, Column, Page, Section, Table};
+use flowgmm_report::{TableCell, TableColumn, Page, Section, Table};
 
 use super::Solved;
 use crate::pages::signed;
@@ -48,24 +48,24 @@ fn headline(solved: &[Solved]) -> Table {
     let row = |solved: &Solved| {
         vec![
             solved.dataset.name().replace('-', " ").into(),
-            Cell::number(100.0 * solved.semi_supervised.scores.accuracy, 1),
-            Cell::number(100.0 * solved.labelled_only.scores.accuracy, 1),
-            Cell::shown(100.0 * solved.gain, signed(solved.gain)),
-            Cell::from(solved.labels),
-            Cell::from(solved.unlabelled),
-            Cell::number(solved.seconds(), 1),
+            TableCell::number(100.0 * solved.semi_supervised.scores.accuracy, 1),
+            TableCell::number(100.0 * solved.labelled_only.scores.accuracy, 1),
+            TableCell::shown(100.0 * solved.gain, signed(solved.gain)),
+            TableCell::from(solved.labels),
+            TableCell::from(solved.unlabelled),
+            TableCell::number(solved.seconds(), 1),
         ]
     };
     Table {
         caption: "Accuracy on test data in percent, learnt from all rows and from labelled rows only.".into(),
         columns: vec![
-            Column::text("Problem"),
-            Column::number("All rows"),
-            Column::number("Labelled"),
-            Column::number("Gain"),
-            Column::number("Labels"),
-            Column::number("Unlabelled"),
-            Column::number("Seconds"),
+            TableColumn::text("Problem"),
+            TableColumn::number("All rows"),
+            TableColumn::number("Labelled"),
+            TableColumn::number("Gain"),
+            TableColumn::number("Labels"),
+            TableColumn::number("Unlabelled"),
+            TableColumn::number("Seconds"),
         ],
         rows: solved.iter().map(row).collect(),
     }

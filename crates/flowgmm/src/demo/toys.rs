@@ -1,6 +1,6 @@
 //! A toy problem in two rows of four panels, as in the paper's figures 1, 2 and 5.
 
-use flowgmm_report::{Columns, Frame, Grid, Layer, Legend, Panel, Raster, Section};
+use flowgmm_report::{GridWidth, Viewport, Grid, Layer, Legend, Panel, Raster, Section};
 use ndarray::{Array2, Axis};
 use semisup::{SemiSupervised, Toy};
 
@@ -24,7 +24,7 @@ const SAMPLES: usize = 1000;
 pub(super) fn section(pair: &Pair, toy: Toy, seed: u64) -> Drawn {
     let Pair { problem, all, labelled } = pair;
     let train = &problem.train;
-    let frame = Frame::around(&points(train.x()));
+    let frame = Viewport::around(&points(train.x()));
     let mut album = Album::new(toy.name());
     let mut row = |label: &str, prefix: &str, model: &Model| {
         let panels = panels(model, train, frame, seed);
@@ -51,7 +51,7 @@ pub(super) fn section(pair: &Pair, toy: Toy, seed: u64) -> Drawn {
         grids: vec![
             semi.with_legend(Legend::for_classes(class_names(toy))),
             only,
-            Grid::of(Columns::Two, curves),
+            Grid::of(GridWidth::Two, curves),
         ],
         ..Section::default()
     };
@@ -59,7 +59,7 @@ pub(super) fn section(pair: &Pair, toy: Toy, seed: u64) -> Drawn {
 }
 
 /// Data and regions, latent image, latent samples, generated data; each with the name of its file.
-fn panels(model: &Model, train: &SemiSupervised, frame: Frame, seed: u64) -> [(&'static str, Panel); 4] {
+fn panels(model: &Model, train: &SemiSupervised, frame: Viewport, seed: u64) -> [(&'static str, Panel); 4] {
     let regions = regions(model, frame);
     let rings = ellipses(model, &Array2::eye(2));
     let (rows, hidden) = (train.labelled(), train.unlabelled());
@@ -76,8 +76,8 @@ fn panels(model: &Model, train: &SemiSupervised, frame: Frame, seed: u64) -> [(&
     let (sampled, classes) = mixture.sample(SAMPLES, None, 1.0, &mut semisup::rng(seed));
     let generated = points(model.decode(sampled.view()).view());
     let sampled = points(sampled.view());
-    let latent = Frame::around(&sampled);
-    let panel = |title: &str, frame, layers| Panel { title: title.into(), frame, layers, ..Panel::default() };
+    let latent = Viewport::around(&sampled);
+    let panel = |title: &str, frame, layers| Panel { title: title.into(), viewport: frame, layers, ..Panel::default() };
     [
         (
             "data",
@@ -119,8 +119,8 @@ fn panels(model: &Model, train: &SemiSupervised, frame: Frame, seed: u64) -> [(&
 }
 
 /// The frame with room for `points`, as far as that leaves the mixture in sight.
-fn widened(frame: Frame, points: &[[f64; 2]]) -> Frame {
-    let wanted = Frame::around(points);
+fn widened(frame: Viewport, points: &[[f64; 2]]) -> Viewport {
+    let wanted = Viewport::around(points);
     let wide = |[lo, hi]: [f64; 2], [first, last]: [f64; 2]| {
         let (middle, half) = (0.5 * (lo + hi), 0.5 * (hi - lo));
         let factor = (last - middle).max(middle - first) / half;
@@ -128,10 +128,10 @@ fn widened(frame: Frame, points: &[[f64; 2]]) -> Frame {
     };
     let ((x, half_x), (y, half_y)) = (wide(frame.x, wanted.x), wide(frame.y, wanted.y));
     let half = half_x.max(half_y);
-    Frame { x: [x - half, x + half], y: [y - half, y + half] }
+    Viewport { x: [x - half, x + half], y: [y - half, y + half] }
 }
 
-fn regions(model: &Model, frame: Frame) -> Raster<(usize, f64)> {
+fn regions(model: &Model, frame: Viewport) -> Raster<(usize, f64)> {
     let centres = frame.cells(CELLS, CELLS);
     let x = Array2::from_shape_fn((centres.len(), 2), |(i, j)| centres[i][j]);
     let found = model.score(x.view());

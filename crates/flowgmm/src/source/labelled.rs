@@ -37,14 +37,14 @@ pub fn read_labelled(
     source: &Source,
     observer: &mut dyn Observer,
 ) -> Result<LabelledRows> {
-    let mut chunks = Chunks::open(source, rows, classes, Wanted::LabelledRows, observer)?;
+    let mut chunks = Chunks::open(source, rows, classes, Wanted::LabelledRows)?;
     let (mut x, mut y) = (Array2::zeros((0, rows.dim())), Vec::new());
     while let Some(chunk) = chunks.next(observer)? {
         x.append(Axis(0), chunk.x.view()).expect("as many columns");
         y.extend(chunk.y.iter().flatten());
     }
     if y.is_empty() {
-        return Err(flowgmm_data::Error::NoLabels { name: chunks.name().to_string() }.into());
+        return Err(semisup::Error::NoLabels { name: chunks.name().to_string() }.into());
     }
     Ok(LabelledRows { x, y, skipped: chunks.skipped, warnings: chunks.into_warnings() })
 }

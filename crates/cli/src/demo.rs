@@ -1,0 +1,117 @@
+//! `flowgmm demo`: what unlabelled rows are worth, on the paper's toy problems and on handwritten digits.
+
+use std::{fs, path::PathBuf};
+
+use clap::{ValueEnum, builder::PossibleValue};
+use flowgmm::demo::{self, Demo, ProblemName, Solved};
+use serde_json::json;
+
+use crate::{
+    Global,
+    exit::{Failure, Result},
+    interrupt,
+    output::{self, TableOutput, write_whole},
+    progress::Progress,
+    text,
+};
+
+/// Arguments of `demo`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Problems to fit [default: all]
+    #[arg(value_name = "NAME")]
+    names: Vec<Name>,
+    /// Directory for the report and its figures
+    #[arg(long, value_name = "DIR", default_value = "flowgmm-demo")]
+    out: PathBuf,
+    /// Seed of data, labels and fits
+    #[arg(long, value_name = "N", default_value_t = 0, env = "FLOWGMM_SEED")]
+    seed: u64,
+}
+
+/// A problem of the demo, as an argument.
+#[derive(Clone, Copy)]
+struct Name(ProblemName);
+
+impl ValueEnum for Name {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: [Name; ProblemName::ALL.len()] = {
+            let mut all = [Name(ProblemName::ALL[0]); ProblemName::ALL.len()];
+            let mut at = 0;
+            while at < all.len() {
+                all[at] = Name(ProblemName::ALL[at]);
+                at += 1;
+            }
+            all
+        };
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.0.name()).help(self.0.description()))
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &Args, global: &Global) -> Result<()> {
+    fs::create_dir_all(&args.out).map_err(Failure::io(&args.out))?;
+    let report = args.out.join("report.html");
+    output::check_writable(&report)?;
+    interrupt::listen()?;
+    let names: Vec<ProblemName> = args.names.iter().map(|name| name.0).collect();
+    let mut progress = Progress::new(global.quiet);
+    let found = demo::run(&names, args.seed, global.threads(None), &mut progress);
+    let found = found.map_err(|error| match error.kind() {
+        flowgmm::ErrorKind::Cancelled => Failure::Interrupted("interrupted; no report was written".into()),
+        _ => error.into(),
+    })?;
+    write(&found, args)?;
+    found.problems.iter().for_each(|solved| progress.note(&told(solved)));
+    drop(progress);
+    if global.json {
+        return output::print_json(&json!({
+            "seed": found.seed,
+            "seconds": found.seconds,
+            "report": report.display().to_string(),
+            "problems": found.problems,
+        }));
+    }
+    let head = ["dataset", "labels", "unlabelled", "semi-supervised", "labelled only", "gain", "seconds"];
+    let head = head.map(String::from).to_vec();
+    let rows: Vec<_> = [head].into_iter().chain(found.problems.iter().map(row)).collect();
+    let table = text::columns(&rows);
+    output::print(&format!("Test accuracy\n\n{table}\n{} shows the pictures.\n", report.display()))
+}
+
+/// The page, its figures, and the rows as tables that can be tried with `fit`, `predict` and `evaluate`.
+fn write(found: &Demo, args: &Args) -> Result<()> {
+    for (name, content) in &found.files {
+        write_whole(&args.out.join(name), content.as_bytes())?;
+    }
+    for (name, table) in &found.tables {
+        let mut out = TableOutput::new(&args.out.join(name));
+        out.write(table.clone())?;
+        out.finish()?;
+    }
+    write_whole(&args.out.join("report.html"), found.page.to_html().as_bytes())
+}
+
+fn told(solved: &Solved) -> String {
+    let (name, all, labelled) = (solved.dataset.name(), &solved.semi_supervised, &solved.labelled_only);
+    format!(
+        "{name} fitted with all rows in {:.1} s, with labelled rows only in {:.1} s",
+        all.seconds, labelled.seconds
+    )
+}
+
+fn row(solved: &Solved) -> Vec<String> {
+    vec![
+        solved.dataset.name().to_string(),
+        solved.labels.to_string(),
+        solved.unlabelled.to_string(),
+        text::percent(solved.semi_supervised.scores.accuracy),
+        text::percent(solved.labelled_only.scores.accuracy),
+        format!("{:+.1}", 100.0 * solved.gain),
+        format!("{:.1}", solved.seconds()),
+    ]
+}
