@@ -13,9 +13,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use flowgmm_data::{Encoding, ImageLayout, Image, Schema, labels};
+use flowgmm_data::{Encoding, Image, ImageLayout, Schema, labels};
 use flowgmm_datasets::{
-    Collection, Dataset, ImageSet, ImageSource, LabelSplits, Subset, ReadOptions, State, Store, find,
+    Collection, Dataset, ImageSet, ImageSource, LabelSplits, ReadOptions, State, Store, Subset, find,
 };
 use flowgmm_learners::AnyError;
 use flowgmm_tables::{Header, open};

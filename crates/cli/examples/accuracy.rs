@@ -9,7 +9,7 @@
 
 use std::{fs, path::PathBuf, time::Instant};
 
-use flowgmm::{Bijection as _, FitConfig, Recipe, fit};
+use flowgmm::{Bijection as _, FitConfig, Fitter, Recipe};
 use rayon::prelude::*;
 use semisup::{Classifier, Problem, Toy, digits_problem, metrics::accuracy};
 use serde::{Deserialize, Serialize};
@@ -92,9 +92,9 @@ fn one(name: &str, seed: u64) -> Run {
     };
     let Problem { train, test } = problem;
     let began = Instant::now();
-    let model = fit(&config, &train, seed).expect("demo problems train");
+    let model = Fitter::new(&config, &train, seed).run(&mut ()).expect("demo problems train");
     let seconds = began.elapsed().as_secs_f64();
-    let alone = fit(&config, &train.labelled_only(), seed).expect("demo problems train");
+    let alone = Fitter::new(&config, &train.labelled_only(), seed).run(&mut ()).expect("demo problems train");
     for model in [&model, &alone] {
         let finite =
             |theta: &&flowgmm::Theta| flowgmm::tensor::to_vec(theta.value()).iter().all(|v| v.is_finite());

@@ -9,8 +9,9 @@
 use std::{fs, path::PathBuf, process::ExitCode, time::Instant};
 
 use clap::Parser;
+use flowgmm::data::ImageLayout;
 use flowgmm::{
-    FitConfig, FitObserver, Fitter, Means, Model,
+    FitConfig, Fitter, Means, Model, Observer, Rows,
     analysis::boundary,
     bijection::ImageShape,
     bits_per_dim, dequantised,
@@ -18,8 +19,7 @@ use flowgmm::{
     tensor::Place,
     train::{Control, EpochRecord, ImageViews, Refine},
 };
-use flowgmm_data::ImageLayout;
-use flowgmm_datasets::{ImageSet, Part, Store};
+use flowgmm_datasets::{ImageSet, Store, StoreOptions, Subset};
 use ndarray::Array2;
 use semisup::{Classifier, SemiSupervised, metrics::accuracy};
 use serde_json::json;
@@ -105,8 +105,8 @@ fn main() -> ExitCode {
 }
 
 fn measure(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
-    let store = Store::from_env();
-    let train = store.images(&arguments.data, Part::Train)?;
+    let store = Store::new(StoreOptions::from_variables(|name| std::env::var_os(name)));
+    let train = store.images(&arguments.data, Subset::Train)?;
     let labelled =
         store.label_splits(&arguments.data, arguments.labels, train.n)?.seed(arguments.split)?.to_vec();
     let (held, shown): (Vec<usize>, Vec<usize>) = match arguments.held_out {
@@ -120,7 +120,7 @@ fn measure(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
     };
     let test = match (arguments.held_out, arguments.unseen_labels) {
         (Some(_), _) => train.select(&held),
-        (None, None) => store.images(&arguments.data, Part::Test)?,
+        (None, None) => store.images(&arguments.data, Subset::Test)?,
         (None, Some(n)) => {
             let hidden: Vec<usize> = (0..train.n).filter(|row| !shown.contains(row)).take(n).collect();
             train.select(&hidden)
@@ -134,7 +134,7 @@ fn measure(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
     let start = Instant::now();
     let mut watch = Watch { start, last: start, steps: 0, total: config.train.steps };
     let model = match &arguments.evaluate {
-        None => Fitter::new(&config, &data, arguments.seed).run(&mut watch)?.with_layout(layout),
+        None => Fitter::new(&config, &data, arguments.seed).rows(Rows::Images { layout }).run(&mut watch)?,
         Some(path) => Model::load(path, &Place::cpu())?,
     };
     let seconds = start.elapsed().as_secs_f64();
@@ -302,12 +302,12 @@ impl Watch {
     }
 }
 
-impl FitObserver for Watch {
+impl Observer for Watch {
     fn epoch(&mut self, record: &EpochRecord) {
         eprintln!("{:6.0} s  step {}/{}  {record:?}", self.trained(), self.steps, self.total);
     }
 
-    fn step(&mut self, step: usize) -> Control {
+    fn progress(&mut self, step: usize) -> Control {
         if self.steps == 0 {
             self.start = Instant::now(); // reading and preparing are not training
         }

@@ -1,4 +1,4 @@
-//! What `flowgmm explain` promises, measured: coverage and calibration, labels chosen against labels drawn, strangers.
+//! What `flowgmm explain` promises, measured: coverage and calibration, labels chosen against labels drawn, out-of-distribution rows.
 //!
 //!     cargo run --release --example insight -- conformal --data DIR --out experiments/results/insight/conformal.json
 //!     cargo run --release --example insight -- label-next --data DIR --out experiments/results/insight/label-next.json
@@ -18,20 +18,20 @@ use std::{
 };
 
 use clap::{Parser, Subcommand};
+use flowgmm::data::{Encoding, Schema, labels};
+use flowgmm::tables::Header;
 use flowgmm::{
     Model, Recipe,
-    insight::{Domain, label_next},
+    insight::{OutOfDistributionDetector, label_next},
     tensor::Place,
 };
 use flowgmm_bench::{DrawRule, DrawnLabels, TestRows, draw_labels};
-use flowgmm_data::{Encoding, Schema, labels};
 use flowgmm_datasets::{Collection, ImageSource, ReadOptions};
-use flowgmm_tables::Header;
 use ndarray::{Array2, Axis};
 use rand::seq::SliceRandom;
 use semisup::{
     Classifier, Labelled, Problem, SemiSupervised,
-    metrics::{Calibration, Conformal, Detection, at_temperature, coverage, fit_temperature_with},
+    metrics::{CalibrationErrors, Conformal, Detection, at_temperature, coverage, fit_temperature_with},
 };
 use serde_json::{Value, json};
 
@@ -180,8 +180,8 @@ impl Set {
 
 /// A table whose last column is the label.
 fn table(path: &Path, header: Header, suffix: Option<&str>) -> Outcome<Labelled> {
-    let options = flowgmm_tables::Options { header, suffix: suffix.map(String::from), ..Default::default() };
-    let frame = flowgmm_tables::open(path, &options)?.read_all()?;
+    let options = flowgmm::tables::Options { header, suffix: suffix.map(String::from), ..Default::default() };
+    let frame = flowgmm::tables::open(path, &options)?.read_all()?;
     let label = frame.column_names().pop().ok_or("a table without columns")?;
     let known = labels(&frame, &label, &[])?;
     let encoding = Encoding::learn(&Schema::infer(&frame, Some(&label), &[])?, &frame)?;
@@ -192,7 +192,7 @@ fn table(path: &Path, header: Header, suffix: Option<&str>) -> Outcome<Labelled>
 }
 
 fn fit(data: &SemiSupervised, seed: u64) -> Outcome<Model> {
-    Ok(flowgmm::fit(&Recipe::choose(data, seed)?.config, data, seed)?)
+    Ok(flowgmm::Fitter::new(&Recipe::choose(data, seed)?.config, data, seed).run(&mut ())?)
 }
 
 fn accuracy(model: &Model, test: &Labelled) -> f64 {
@@ -203,7 +203,7 @@ fn accuracy(model: &Model, test: &Labelled) -> f64 {
 fn conformal(set: &Set, draw: u64) -> Outcome<Value> {
     let problem = set.draw(0.5, draw)?;
     let model = fit(&problem.train, draw)?;
-    let flowgmm::Scores { log_probs, log_conditional: logits, .. } = model.score(problem.test.x());
+    let flowgmm::Predictions { log_probs, log_conditional: logits, .. } = model.score(problem.test.x());
     let prior = model.gmm().mixture().values().log_prior;
     let raw = at_temperature(logits.view(), &prior, 1.0);
     let y = problem.test.y();
@@ -231,9 +231,9 @@ fn conformal(set: &Set, draw: u64) -> Outcome<Value> {
         "coverage_of_halves": halves.iter().map(|half| half.coverage).collect::<Vec<_>>(),
         "mean_size": mean(|half| half.mean_size),
         "empty": mean(|half| half.empty),
-        "raw": Calibration::of(raw.view(), y),
-        "fitted": Calibration::of(log_probs.view(), y),
-        "calibrated": Calibration::of(calibrated.view(), y),
+        "raw": CalibrationErrors::of(raw.view(), y),
+        "fitted": CalibrationErrors::of(log_probs.view(), y),
+        "calibrated": CalibrationErrors::of(calibrated.view(), y),
     }))
 }
 
@@ -298,18 +298,18 @@ fn truth_of(set: &Set, draw: u64) -> Outcome<Vec<usize>> {
 /// Scores learnt from training images, judged on test images and others.
 fn out_of_domain(common: &Common, model: &Path, ours: &str, others: &[String]) -> Outcome<()> {
     let model = Model::load(model, &Place::cpu())?;
-    let layout = model.layout().ok_or("a model of images")?;
+    let layout = model.rows().layout().ok_or("a model of images")?;
     let images = |set: &str, part: &str, n: usize| -> Outcome<Array2<f64>> {
         let path = common.data.join(format!("{set}/{part}-images-idx3-ubyte.gz"));
         let source = ImageSource::of(&path, None)?.ok_or("no images")?;
         let all = Collection::open(&path, source, &ReadOptions { labels: None, suffix: None })?;
         Ok(all.rows(layout, 0..n.min(all.n()))?)
     };
-    let domain = Domain::learn(&model, images(ours, "train", 10_000)?.view());
-    let own = domain.scores(&model, images(ours, "t10k", 10_000)?.view());
+    let detector = OutOfDistributionDetector::fit(&model, images(ours, "train", 10_000)?.view());
+    let own = detector.scores(&model, images(ours, "t10k", 10_000)?.view());
     let mut results = Vec::new();
     for other in others {
-        let strange = domain.scores(&model, images(other, "t10k", 10_000)?.view());
+        let strange = detector.scores(&model, images(other, "t10k", 10_000)?.view());
         for ((score, ours), (_, strange)) in own.named().into_iter().zip(strange.named()) {
             let found = Detection::of(ours, strange);
             println!("{other}, {score}: AUROC {:.4}", found.auroc);

@@ -12,12 +12,12 @@ use std::{error::Error, fs, path::PathBuf, process::ExitCode};
 
 use clap::Parser;
 use flowgmm::{Model, analysis::boundary, tensor::Place};
-use flowgmm_datasets::{ImageSet, Part, Store};
+use flowgmm_datasets::{ImageSet, Store, StoreOptions, Subset};
 use ndarray::Array2;
 use rand::seq::SliceRandom;
 use semisup::{
     Classifier,
-    metrics::{Calibration, accuracy},
+    metrics::{CalibrationErrors, accuracy},
 };
 use serde_json::{Value, json};
 
@@ -62,9 +62,9 @@ fn main() -> ExitCode {
 
 fn run() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse();
-    let store = Store::from_env();
-    let train = store.images(&arguments.data, Part::Train)?;
-    let test = store.images(&arguments.data, Part::Test)?;
+    let store = Store::new(StoreOptions::from_variables(|name| std::env::var_os(name)));
+    let train = store.images(&arguments.data, Subset::Train)?;
+    let test = store.images(&arguments.data, Subset::Test)?;
     let shown =
         store.label_splits(&arguments.data, arguments.labels, train.n)?.seed(arguments.split)?.to_vec();
     let mut others: Vec<usize> = (0..train.n).filter(|row| !shown.contains(row)).collect();
@@ -101,7 +101,7 @@ fn calibration(model: Model, validation: &ImageSet, test: &ImageSet) -> Value {
     let measured = |model: &Model| {
         json!({
             "temperature": model.temperature(),
-            "measures": Calibration::of(model.log_probs(x.view()).view(), &y),
+            "measures": CalibrationErrors::of(model.log_probs(x.view()).view(), &y),
         })
     };
     let fitted = measured(&model);

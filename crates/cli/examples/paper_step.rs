@@ -16,12 +16,12 @@ use std::{error::Error, fs, process::ExitCode, time::Instant};
 
 use clap::Parser;
 use flowgmm::{
-    DeviceName, FitConfig, FitObserver, Fitter,
+    DeviceName, FitConfig, Fitter, Observer,
     bijection::{ImageShape, Init},
     tensor::Place,
     train::Control,
 };
-use flowgmm_datasets::{Part, Store};
+use flowgmm_datasets::{Store, StoreOptions, Subset};
 use ndarray::Array2;
 use semisup::SemiSupervised;
 use serde_json::json;
@@ -119,8 +119,8 @@ fn compare(arguments: &Arguments) -> Result<serde_json::Value, Box<dyn Error>> {
 
 /// MNIST with the labels of the authors' split 0.
 fn data() -> Result<SemiSupervised, Box<dyn Error>> {
-    let store = Store::from_env();
-    let train = store.images("mnist", Part::Train)?;
+    let store = Store::new(StoreOptions::from_variables(|name| std::env::var_os(name)));
+    let train = store.images("mnist", Subset::Train)?;
     let mut y = vec![None; train.n];
     for &row in store.label_splits("mnist", 1000, train.n)?.seed(0)? {
         y[row] = Some(train.labels[row].into());
@@ -168,12 +168,12 @@ struct Watch {
     losses: Vec<f64>,
 }
 
-impl FitObserver for Watch {
+impl Observer for Watch {
     fn loss(&mut self, loss: f64) {
         self.losses.push(loss);
     }
 
-    fn step(&mut self, step: usize) -> Control {
+    fn progress(&mut self, step: usize) -> Control {
         self.steps.push(self.last.elapsed().as_secs_f64() * 1e3);
         self.last = Instant::now();
         eprintln!("step {step}: {:.0} ms", self.steps[self.steps.len() - 1]);

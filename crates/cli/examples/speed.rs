@@ -163,7 +163,8 @@ fn convolution(iterations: usize) -> (f64, f64) {
     let mut draw = |n: usize, scale: f32| -> Vec<f32> {
         (0..n).map(|_| scale * rand::Rng::random_range(&mut rng, -1.0..1.0)).collect()
     };
-    let weights: Vec<Vec<f32>> = (0..2 * BLOCKS).map(|_| draw(layer.conv().n_weights(), 1.0 / 24.0)).collect();
+    let weights: Vec<Vec<f32>> =
+        (0..2 * BLOCKS).map(|_| draw(layer.conv().n_weights(), 1.0 / 24.0)).collect();
     let (gamma, beta) = (vec![1.0; CHANNELS], vec![0.0; CHANNELS]);
     let params = |i: usize| PreActParams { gamma: &gamma, beta: &beta, weights: &weights[i] };
     let values = draw(shape.len(), 1.7);

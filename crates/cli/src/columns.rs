@@ -33,7 +33,8 @@ impl DeclaredArgs {
             (&self.date, DeclaredKind::Date),
             (&self.ignore, DeclaredKind::Ignore),
         ];
-        let named = kinds.into_iter().flat_map(|(names, kind)| names.iter().map(move |name| (name.clone(), kind)));
+        let named =
+            kinds.into_iter().flat_map(|(names, kind)| names.iter().map(move |name| (name.clone(), kind)));
         named.collect()
     }
 }

@@ -106,7 +106,8 @@ fn facts(found: &Explanation, page: String) -> Vec<(&'static str, String)> {
     }
     if let Some(sets) = &found.prediction_sets {
         let (share, size) = (text::percent(sets.measured.coverage), sets.measured.mean_size);
-        facts.push(("prediction sets", format!("{share} contain the true class, {size:.2} classes in a set")));
+        facts
+            .push(("prediction sets", format!("{share} contain the true class, {size:.2} classes in a set")));
     }
     if let Some(detection) = &found.out_of_distribution {
         let best = format!("AUROC {:.4} by {}", detection.best_auroc, detection.best_score);

@@ -193,7 +193,8 @@ pub fn run(args: &Args, global: &Global, matches: &ArgMatches) -> Result<()> {
     announce(&plan, &training, &mut progress);
     let fit = training.fit(plan, &request, began, &mut progress).map_err(|error| args.interrupted(error))?;
     fit.model.save(path)?;
-    let evaluation = test.as_ref().map(|test| flowgmm::evaluate(&fit.model, test, &mut progress)).transpose()?;
+    let evaluation =
+        test.as_ref().map(|test| flowgmm::evaluate(&fit.model, test, &mut progress)).transpose()?;
     output::warn(evaluation.as_ref().map_or(&[], |found| &found.warnings));
     conclude(args, &fit, path, test.as_ref(), evaluation, global, progress)
 }
@@ -213,7 +214,8 @@ fn conclude(
         Some(to) => {
             let model_name = Some(path.display().to_string());
             let request = ReportRequest { test, name: table_name(&args.file), model_name };
-            let report = flowgmm::report(fit, &request, &mut progress).map_err(|error| no_report(error, path))?;
+            let report =
+                flowgmm::report(fit, &request, &mut progress).map_err(|error| no_report(error, path))?;
             write_whole(to, report.to_page().to_html().as_bytes())?;
             output::warn(&report.warnings);
             Some((to.as_path(), report.summary()))
@@ -284,7 +286,8 @@ impl Args {
             ("engine", "engine", engine.map(|v| json!(v))),
             ("train.steps", "steps", self.steps.map(|v| json!(v))),
         ];
-        let mut overrides = self.config.as_deref().map(config::read).transpose()?.into_iter().collect::<Vec<_>>();
+        let mut overrides =
+            self.config.as_deref().map(config::read).transpose()?.into_iter().collect::<Vec<_>>();
         for (path, argument, value) in given {
             let origin = match matches.value_source(argument) {
                 Some(ValueSource::EnvVariable) => SettingOrigin::Environment,

@@ -33,7 +33,8 @@ impl Display {
             (true, _) => Self::Quiet,
             (false, false) => Self::Lines { last: Instant::now() },
             (false, true) => {
-                let style = ProgressStyle::with_template("{prefix:<12} [{bar:28}] {pos}/{len}  {msg}  ETA {eta}");
+                let style =
+                    ProgressStyle::with_template("{prefix:<12} [{bar:28}] {pos}/{len}  {msg}  ETA {eta}");
                 let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(8));
                 bar.set_style(style.expect("our own template").progress_chars("=> "));
                 Self::Bar(bar)

@@ -164,7 +164,7 @@ fn images() {
     for at in 0..20 {
         let noise =
             (0..pictures::HEIGHT * pictures::WIDTH).map(|i| ((i + 80 * at + 1) * 7919 % 1009 % 256) as u8);
-        let picture = flowgmm_data::Image::new(1, pictures::HEIGHT, pictures::WIDTH, noise.collect());
+        let picture = flowgmm::data::Image::new(1, pictures::HEIGHT, pictures::WIDTH, noise.collect());
         pictures::write_png(&bench, &format!("noise/some/{at:03}.png"), &picture);
     }
     bench.ok("explain m.flow bars --out-of-domain noise --out e.html --json e.json --quiet");

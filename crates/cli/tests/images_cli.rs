@@ -206,7 +206,7 @@ fn pictures_of_other_sizes_and_colours_are_made_alike_and_said_so() {
     bench.ok("fit train --model g --config tiny.toml --steps 3 --quiet --size 8x8");
     write_png(&bench, "other/colour.png", &bars(0, 1, 3, 8, 8));
     bench.write("other/flat.jpeg", flat_jpeg(70));
-    write_png(&bench, "other/flat2.png", &flowgmm_data::Image::new(1, 8, 8, vec![70; 64]));
+    write_png(&bench, "other/flat2.png", &flowgmm::data::Image::new(1, 8, 8, vec![70; 64]));
     let output = bench.run("predict g other --out p.csv");
     assert!(stderr(&output).contains("1 of 3 images are in colour"), "{}", stderr(&output));
     let rows = cells(&bench.read("p.csv"));

@@ -3,10 +3,21 @@ fn differ(path: &str, a: &serde_json::Value, b: &serde_json::Value, out: &mut Ve
     use serde_json::Value::*;
     match (a, b) {
         (Object(a), Object(b)) => {
-            for (k, v) in a { match b.get(k) { Some(w) => differ(&format!("{path}.{k}"), v, w, out), None => out.push(format!("{path}.{k} missing in new")) } }
-            for k in b.keys() { if !a.contains_key(k) { out.push(format!("{path}.{k} new")) } }
+            for (k, v) in a {
+                match b.get(k) {
+                    Some(w) => differ(&format!("{path}.{k}"), v, w, out),
+                    None => out.push(format!("{path}.{k} missing in new")),
+                }
+            }
+            for k in b.keys() {
+                if !a.contains_key(k) {
+                    out.push(format!("{path}.{k} new"))
+                }
+            }
         }
-        (Array(a), Array(b)) if a.len() == b.len() => a.iter().zip(b).enumerate().for_each(|(i, (a, b))| differ(&format!("{path}[{i}]"), a, b, out)),
+        (Array(a), Array(b)) if a.len() == b.len() => {
+            a.iter().zip(b).enumerate().for_each(|(i, (a, b))| differ(&format!("{path}[{i}]"), a, b, out))
+        }
         _ if a == b => {}
         _ => out.push(format!("{path}: {a} -> {b}")),
     }
@@ -28,7 +39,30 @@ fn compare() {
         println!("{out:?}");
     };
     let p = |name: &str| Source::path(format!("/tmp/cmp/{name}"));
-    run("/tmp/cmp/m.flow", "/tmp/cmp/e.json", ExplainRequest { unlabelled: Some(p("train.csv")), out_of_distribution: Some(p("far.csv")), seed: 5, ..ExplainRequest::new(p("test.csv").label_column("label")) }, "/tmp/cmp/new-e.html");
-    run("/tmp/cmp/m.flow", "/tmp/cmp/f.json", ExplainRequest::new(p("test.csv").label_column("label")), "/tmp/cmp/new-f.html");
-    run("/tmp/cmp/i.flow", "/tmp/cmp/i.json", ExplainRequest { out_of_distribution: Some(p("noise-images-idx3-ubyte")), ..ExplainRequest::new(p("bars-images-idx3-ubyte").label_file("/tmp/cmp/bars-labels-idx1-ubyte")) }, "/tmp/cmp/new-i.html");
+    run(
+        "/tmp/cmp/m.flow",
+        "/tmp/cmp/e.json",
+        ExplainRequest {
+            unlabelled: Some(p("train.csv")),
+            out_of_distribution: Some(p("far.csv")),
+            seed: 5,
+            ..ExplainRequest::new(p("test.csv").label_column("label"))
+        },
+        "/tmp/cmp/new-e.html",
+    );
+    run(
+        "/tmp/cmp/m.flow",
+        "/tmp/cmp/f.json",
+        ExplainRequest::new(p("test.csv").label_column("label")),
+        "/tmp/cmp/new-f.html",
+    );
+    run(
+        "/tmp/cmp/i.flow",
+        "/tmp/cmp/i.json",
+        ExplainRequest {
+            out_of_distribution: Some(p("noise-images-idx3-ubyte")),
+            ..ExplainRequest::new(p("bars-images-idx3-ubyte").label_file("/tmp/cmp/bars-labels-idx1-ubyte"))
+        },
+        "/tmp/cmp/new-i.html",
+    );
 }

@@ -67,7 +67,8 @@ impl Outcome<'_> {
             Some(layout) => {
                 object["layout"] = json!(layout);
                 object["bits_per_dim"] = json!(self.fit.bits_per_dim());
-                object["test_bits_per_dim"] = json!(self.evaluation.as_ref().and_then(|found| found.bits_per_dim));
+                object["test_bits_per_dim"] =
+                    json!(self.evaluation.as_ref().and_then(|found| found.bits_per_dim));
             }
         }
         if let Some((path, summary)) = &self.report {
@@ -86,7 +87,10 @@ impl Outcome<'_> {
         let (labelled, unlabelled) = (provenance.n_labelled, provenance.n_unlabelled);
         let counts: Vec<String> = self.per_class().map(|(class, n)| format!("{class}: {n}")).collect();
         let mut facts = vec![
-            (model.rows().noun(), format!("{} ({labelled} labelled, {unlabelled} unlabelled)", training.data.n())),
+            (
+                model.rows().noun(),
+                format!("{} ({labelled} labelled, {unlabelled} unlabelled)", training.data.n()),
+            ),
             ("labels", text::list(&counts)),
             match &training.schema {
                 Some(schema) => ("columns", columns::kinds(schema)),
@@ -103,7 +107,8 @@ impl Outcome<'_> {
                 last.terms.iter().map(|(name, value)| format!("{name} {value:.4}")).collect();
             facts.push(("final loss", format!("{:.4} ({})", last.loss, terms.join(", "))));
         }
-        let reasons = model.decisions().iter().map(|d| (d.what.as_str(), format!("{} ({})", d.choice, d.why)));
+        let reasons =
+            model.decisions().iter().map(|d| (d.what.as_str(), format!("{} ({})", d.choice, d.why)));
         facts.extend(reasons);
         facts.push(("temperature", format!("{:.3}", model.temperature())));
         facts.push(("class shares", text::shares(model)));

@@ -2,8 +2,8 @@
 
 use flowgmm_core::analysis;
 use flowgmm_report::{
-    TableCell, TableColumn, GridWidth, Confusion, Viewport, Grid, ImageSheet, Layer, Legend, Mark, Panel, Reliability,
-    ReliabilityBin, Section, Table,
+    Confusion, Grid, GridWidth, ImageSheet, Layer, Legend, Mark, Panel, Reliability, ReliabilityBin, Section,
+    Table, TableCell, TableColumn, Viewport,
 };
 use ndarray::{Array2, ArrayView1, Axis};
 use semisup::{

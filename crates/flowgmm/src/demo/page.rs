@@ -1,6 +1,6 @@
 //! The page of the report.
 
-use flowgmm_report::{TableCell, TableColumn, Page, Section, Table};
+use flowgmm_report::{Page, Section, Table, TableCell, TableColumn};
 
 use super::Solved;
 use crate::pages::signed;

@@ -1,6 +1,6 @@
 //! A toy problem in two rows of four panels, as in the paper's figures 1, 2 and 5.
 
-use flowgmm_report::{GridWidth, Viewport, Grid, Layer, Legend, Panel, Raster, Section};
+use flowgmm_report::{Grid, GridWidth, Layer, Legend, Panel, Raster, Section, Viewport};
 use ndarray::{Array2, Axis};
 use semisup::{SemiSupervised, Toy};
 
@@ -77,7 +77,12 @@ fn panels(model: &Model, train: &SemiSupervised, frame: Viewport, seed: u64) -> 
     let generated = points(model.decode(sampled.view()).view());
     let sampled = points(sampled.view());
     let latent = Viewport::around(&sampled);
-    let panel = |title: &str, frame, layers| Panel { title: title.into(), viewport: frame, layers, ..Panel::default() };
+    let panel = |title: &str, frame, layers| Panel {
+        title: title.into(),
+        viewport: frame,
+        layers,
+        ..Panel::default()
+    };
     [
         (
             "data",

@@ -1,7 +1,9 @@
 //! The settings and where they came from, and how training went.
 
 use flowgmm_core::{Certificate, bijection::BijectionSpec, train::EpochRecord};
-use flowgmm_report::{AxisScale, TableCell, TableColumn, GridWidth, Grid, LineChart, Plot, Section, Series, Table};
+use flowgmm_report::{
+    AxisScale, Grid, GridWidth, LineChart, Plot, Section, Series, Table, TableCell, TableColumn,
+};
 use serde::Serialize;
 
 use super::Overview;
@@ -132,8 +134,9 @@ impl Choices {
 
     /// Nothing if a preset left nothing to decide.
     fn decided(&self) -> Option<Table> {
-        let row =
-            |d: &Decision| vec![TableCell::from(d.what.as_str()), d.choice.as_str().into(), d.why.as_str().into()];
+        let row = |d: &Decision| {
+            vec![TableCell::from(d.what.as_str()), d.choice.as_str().into(), d.why.as_str().into()]
+        };
         (!self.decisions.is_empty()).then(|| Table {
             caption: "Decisions.".into(),
             columns: vec![TableColumn::text("What"), TableColumn::text("Choice"), TableColumn::text("Why")],
@@ -182,7 +185,11 @@ impl Choices {
             |s: &OverriddenSetting| vec![s.path.as_str().into(), s.value.as_str().into(), s.origin.into()];
         (!self.overridden.is_empty()).then(|| Table {
             caption: "Settings that you gave.".into(),
-            columns: vec![TableColumn::text("Setting"), TableColumn::text("Value"), TableColumn::text("From")],
+            columns: vec![
+                TableColumn::text("Setting"),
+                TableColumn::text("Value"),
+                TableColumn::text("From"),
+            ],
             rows: self.overridden.iter().map(row).collect(),
         })
     }
