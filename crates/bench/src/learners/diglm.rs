@@ -265,7 +265,7 @@ mod tests {
         hybrid.head.set(place.vector(numbers(15, 1.3)));
         let x = |n: usize, by: f64| place.matrix(numbers(4 * n, by), [n, 4]);
         let unlabelled =
-            UnlabelledBatch { x: x(3, 0.7), other_view: None, soft: None, responsibilities: None };
+            UnlabelledBatch { x: x(3, 0.7), other_view: None, soft_targets: None, responsibilities: None };
         (hybrid, Batch { x_l: x(2, 1.1), y_l: vec![2, 0], unlabelled: Some(unlabelled) })
     }
 
