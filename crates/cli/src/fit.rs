@@ -1,5 +1,6 @@
 //! `flowgmm fit`: from a table or images with few labels to a model file.
 
+mod images;
 mod outcome;
 
 use std::{
@@ -26,6 +27,7 @@ use crate::{
     progress::Progress,
     reading::{ReadingArgs, is_standard},
 };
+use images::ImageArgs;
 use outcome::Outcome;
 
 /// Arguments of `fit`.
@@ -102,41 +104,6 @@ pub struct Args {
     /// Time between checkpoints
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, allow_negative_numbers = true, env = "FLOWGMM_CHECKPOINT_EVERY")]
     checkpoint_every: Duration,
-}
-
-/// Arguments of `fit` for images.
-#[derive(clap::Args)]
-struct ImageArgs {
-    /// Of IDX images: the IDX file of their labels
-    #[arg(long, value_name = "FILE")]
-    labels: Option<PathBuf>,
-    /// Of images: file of the images whose labels are used, an integer array of splits x images (NPY); all others count
-    /// as unlabelled
-    #[arg(long, value_name = "FILE")]
-    labelled: Option<PathBuf>,
-    /// Which of the splits of --labelled
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "labelled")]
-    split: usize,
-    /// Of images: their height and width, such as 32x32 [default: that of most images]; others are cut to its shape about
-    /// their middle and scaled
-    #[arg(long, value_name = "HxW", value_parser = size)]
-    size: Option<(usize, usize)>,
-    /// Of IDX images of --test: the IDX file of their labels
-    #[arg(long, value_name = "FILE", requires = "test")]
-    test_labels: Option<PathBuf>,
-}
-
-impl ImageArgs {
-    /// The first flag that is given.
-    fn given(&self) -> Option<&'static str> {
-        let given = [
-            ("--labels", self.labels.is_some()),
-            ("--labelled", self.labelled.is_some()),
-            ("--size", self.size.is_some()),
-            ("--test-labels", self.test_labels.is_some()),
-        ];
-        given.iter().find(|(_, given)| *given).map(|(flag, _)| *flag)
-    }
 }
 
 /// Where settings come from.
@@ -391,25 +358,4 @@ fn command_to_resume(mut words: Vec<OsString>) -> String {
 fn seconds(text: &str) -> std::result::Result<Duration, String> {
     let value: f64 = text.parse().map_err(|_| "expected a number of seconds".to_string())?;
     Duration::try_from_secs_f64(value).map_err(|error| error.to_string())
-}
-
-/// `32x32` as height and width.
-fn size(text: &str) -> std::result::Result<(usize, usize), String> {
-    let sides = text.split_once(['x', 'X']).and_then(|(h, w)| Some((h.parse().ok()?, w.parse().ok()?)));
-    let (height, width) = sides.ok_or("expected height and width, such as 32x32")?;
-    let checked = flowgmm::data::ImageLayout::new(1, height, width);
-    checked.map(|_| (height, width)).map_err(|error| error.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_are_read_and_nonsense_is_refused() {
-        assert_eq!((size("32x24"), size("8X8")), (Ok((32, 24)), Ok((8, 8))));
-        for text in ["32", "0x8", "axb", "8x8x3", "4000x3000", ""] {
-            assert!(size(text).is_err(), "{text}");
-        }
-    }
 }

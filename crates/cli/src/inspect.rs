@@ -42,7 +42,7 @@ fn describe(model: &Model, card: &Card) -> String {
             None => ("columns", named(&card.columns)),
         },
         ("preprocessing", card.preprocessing.clone()),
-        ("architecture", architecture(model)),
+        ("architecture", model.describe_architecture()),
         ("parameters", card.parameters.to_string()),
         ("trained on", format!("{} labelled, {} unlabelled rows", card.n_labelled, card.n_unlabelled)),
         ("training", training(model)),
@@ -55,7 +55,7 @@ fn describe(model: &Model, card: &Card) -> String {
     ];
     let certificates = &card.certificates;
     let mut certified = Vec::new();
-    let certificate = text::certificate;
+    let certificate = |found: &flowgmm::Certificate| found.describe(model.rows().noun());
     certified.extend(certificates.training.iter().map(|found| ("training rows", certificate(found))));
     certified.push(("new samples", certificate(&certificates.samples)));
     certified.extend(certificates.data.iter().map(|found| ("rows of --data", certificate(found))));
@@ -80,34 +80,6 @@ fn pixels(found: &PixelRoundTrip) -> String {
     )
 }
 
-/// Layers and Gaussians.
-fn architecture(model: &Model) -> String {
-    let spec = model.gmm().spec();
-    let kinds: Vec<String> = spec.flow.layers.iter().map(|layer| layer.kind().to_string()).collect();
-    let layers = repeated(&kinds);
-    format!(
-        "flow of {layers} on {} dimensions; {} Gaussians for {} classes",
-        spec.flow.dim,
-        spec.mixture.n_components(),
-        spec.mixture.n_classes()
-    )
-}
-
-/// `2 x a, 3 x (b, c)`: names in a row, and pairs of them.
-fn repeated(names: &[String]) -> String {
-    let mut parts = Vec::new();
-    let mut rest = names;
-    while !rest.is_empty() {
-        let times =
-            |length: usize| rest.chunks_exact(length).take_while(|part| *part == &rest[..length]).count();
-        let length = if rest.len() > 2 && times(1) == 1 && times(2) > 1 { 2 } else { 1 };
-        let (count, part) = (times(length), rest[..length].join(", "));
-        parts.push(if length == 1 { format!("{count} x {part}") } else { format!("{count} x ({part})") });
-        rest = &rest[count * length..];
-    }
-    parts.join(", ")
-}
-
 /// How training ended.
 fn training(model: &Model) -> String {
     let rollbacks = model.provenance().rollbacks;
@@ -119,21 +91,5 @@ fn training(model: &Model) -> String {
             last.loss,
             text::percent(last.labelled_accuracy)
         ),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::repeated;
-
-    #[test]
-    fn layers_that_repeat_are_counted() {
-        let names = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
-        assert_eq!(repeated(&names("a a a")), "3 x a");
-        assert_eq!(
-            repeated(&names("l s m c m c m c s m c m c a a")),
-            "1 x l, 1 x s, 3 x (m, c), 1 x s, 2 x (m, c), 2 x a"
-        );
-        assert_eq!(repeated(&names("a b")), "1 x a, 1 x b");
     }
 }

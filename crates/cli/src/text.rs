@@ -1,6 +1,6 @@
 //! Plain text for people: aligned columns and short numbers.
 
-use flowgmm::{Certificate, Classifier as _, Model, Scores};
+use flowgmm::{Classifier as _, Model, Scores};
 
 /// Rows of cells as lines, the first column to the left, the others to the right.
 pub fn columns(rows: &[Vec<String>]) -> String {
@@ -50,18 +50,6 @@ pub fn percent(share: f64) -> String {
 pub fn shares(model: &Model) -> String {
     let shares = model.classes().iter().zip(model.class_shares());
     list(&shares.map(|(class, share)| format!("{class} {}", percent(share))).collect::<Vec<_>>())
-}
-
-/// What a certificate says, in one line.
-pub fn certificate(certificate: &Certificate) -> String {
-    let Certificate { rows, round_trip, round_trip_f64, jacobians, log_det } = certificate;
-    let trip = format!(
-        "f^-1(f(x)) = x within {round_trip:.1e} ({round_trip_f64:.1e} in double precision) on {rows} rows"
-    );
-    match jacobians {
-        0 => format!("{trip}; too many columns to measure det J"),
-        _ => format!("{trip}; log-det = log|det J| within {log_det:.1e} on {jacobians}"),
-    }
 }
 
 /// The first few of many names.

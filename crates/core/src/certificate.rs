@@ -32,6 +32,20 @@ pub struct Certificate {
     pub log_det: f64,
 }
 
+impl Certificate {
+    /// In words; `nouns` is what its rows are called: `rows` or `images`.
+    pub fn describe(&self, nouns: &str) -> String {
+        let Self { rows, round_trip, round_trip_f64, jacobians, log_det } = self;
+        let trip = format!(
+            "f^-1(f(x)) = x within {round_trip:.1e} ({round_trip_f64:.1e} in double precision) on {rows} {nouns}"
+        );
+        match jacobians {
+            0 => format!("{trip}; too many columns to measure det J"),
+            _ => format!("{trip}; log-det = log|det J| within {log_det:.1e} on {jacobians}"),
+        }
+    }
+}
+
 /// JSON has no NaN and writes null; a model whose flow failed must still be readable, to see that it failed.
 fn number_or_nan<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))

@@ -6,9 +6,12 @@
 //! Selection looks at labelled training rows (by cross-validation) and at the likelihood of unlabelled rows, never
 //! at a test label. The whole procedure is a function of (data, config, seed); checkpoints cut it anywhere.
 
+mod watch;
+
 use ndarray::{Array2, ArrayView2, Axis};
 use semisup::{Learner, SemiSupervised, split};
 
+use self::watch::Watcher;
 use crate::{
     Error, Result,
     config::{Calibration, FitConfig, MultiStart},
@@ -346,35 +349,6 @@ impl<'a> Fitter<'a> {
             means,
         };
         Ok(FlowGmm::new(flow, Mixture::new(spec, &values, &self.place)?)?.with_engine(self.engine))
-    }
-}
-
-/// Passes a trainer's events on and writes checkpoints in between.
-struct Watcher<'a> {
-    observer: &'a mut dyn Observer,
-    checkpoints: Option<&'a Checkpoints>,
-    progress: &'a Progress,
-    failed: Option<Error>,
-}
-
-impl TrainObserver for Watcher<'_> {
-    fn step(&mut self, state: &TrainState) -> Control {
-        if let Some(checkpoints) = self.checkpoints
-            && checkpoints.due()
-            && let Err(error) = checkpoints.write(self.progress, state)
-        {
-            self.failed = Some(error.into());
-            return Control::Stop;
-        }
-        self.observer.progress(state.step)
-    }
-
-    fn loss(&mut self, loss: f64) {
-        self.observer.loss(loss);
-    }
-
-    fn epoch(&mut self, record: &EpochRecord) {
-        self.observer.epoch(record);
     }
 }
 

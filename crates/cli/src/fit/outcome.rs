@@ -116,7 +116,7 @@ impl Outcome<'_> {
         let bits = |bits: f64| format!("{bits:.3} bits per pixel value");
         facts.extend(self.fit.bits_per_dim().map(|found| ("training images", bits(found))));
         if let Some(certificate) = &provenance.certificate {
-            facts.push(("round trip", text::certificate(certificate)));
+            facts.push(("round trip", certificate.describe(model.rows().noun())));
         }
         if let Some(found) = &self.evaluation {
             let bits = found.bits_per_dim.map(|found| format!("; {}", bits(found))).unwrap_or_default();

@@ -3,6 +3,7 @@
 //! Numbers come in and go out in the user's own columns and units. log p(x) refers to those units whenever the
 //! preprocessing is invertible; behind a projection it is the density of the projected row, and says so.
 
+mod describe;
 mod file;
 mod predictions;
 

@@ -1,6 +1,6 @@
 //! The settings and where they came from, and how training went.
 
-use flowgmm_core::{Certificate, bijection::BijectionSpec, train::EpochRecord};
+use flowgmm_core::{Certificate, train::EpochRecord};
 use flowgmm_report::{
     AxisScale, Grid, GridWidth, LineChart, Plot, Section, Series, Table, TableCell, TableColumn,
 };
@@ -66,7 +66,7 @@ impl Choices {
             decisions: fit.decisions().to_vec(),
             overridden: overridden.collect(),
             settings: fit.settings.describe(),
-            architecture: architecture(model),
+            architecture: model.describe_architecture(),
             parameters: model.n_parameters(),
             preprocessing: model.preprocess().describe(),
             temperature: model.temperature(),
@@ -156,7 +156,7 @@ impl Choices {
         rows.extend(
             self.certificate
                 .as_ref()
-                .map(|found| ("Round trip x → z → x", certificate(found, &overview.nouns()))),
+                .map(|found| ("Round trip x → z → x", found.describe(&overview.nouns()))),
         );
         Table {
             caption: "The model.".into(),
@@ -205,67 +205,5 @@ impl Choices {
             series: vec![Series { name: format!("labelled training {rows}"), points, ..Series::default() }],
             ..LineChart::default()
         }
-    }
-}
-
-/// Layers and Gaussians, in words.
-fn architecture(model: &Model) -> String {
-    let spec = model.gmm().spec();
-    let kinds: Vec<String> = spec.flow.layers.iter().map(kind).collect();
-    let classes = spec.mixture.n_classes();
-    format!(
-        "flow of {} on {} dimensions; {} Gaussians for {classes} classes",
-        repeated(&kinds),
-        spec.flow.dim,
-        spec.mixture.n_components()
-    )
-}
-
-/// The name of a layer's kind, as configurations and model files write it.
-fn kind(layer: &BijectionSpec) -> String {
-    let value = serde_json::to_value(layer).expect("plain data");
-    value["kind"].as_str().or(value.as_str()).unwrap_or("layer").to_string()
-}
-
-/// `2 x a, 3 x (b, c)`: names that follow each other, and pairs of them.
-fn repeated(names: &[String]) -> String {
-    let mut parts = Vec::new();
-    let mut rest = names;
-    while !rest.is_empty() {
-        let times =
-            |length: usize| rest.chunks_exact(length).take_while(|part| *part == &rest[..length]).count();
-        let length = if rest.len() > 2 && times(1) == 1 && times(2) > 1 { 2 } else { 1 };
-        let (count, part) = (times(length), rest[..length].join(", "));
-        parts.push(if length == 1 { format!("{count} x {part}") } else { format!("{count} x ({part})") });
-        rest = &rest[count * length..];
-    }
-    parts.join(", ")
-}
-
-/// How exactly a flow inverts, in words.
-fn certificate(certificate: &Certificate, nouns: &str) -> String {
-    let Certificate { rows, round_trip, round_trip_f64, jacobians, log_det } = certificate;
-    let trip = format!(
-        "f^-1(f(x)) = x within {round_trip:.1e} ({round_trip_f64:.1e} in double precision) on {rows} {nouns}"
-    );
-    match jacobians {
-        0 => format!("{trip}; too many columns to measure det J"),
-        _ => format!("{trip}; log-det = log|det J| within {log_det:.1e} on {jacobians}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::repeated;
-
-    #[test]
-    fn layers_that_repeat_are_counted() {
-        let names = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
-        assert_eq!(repeated(&names("a a a")), "3 x a");
-        assert_eq!(
-            repeated(&names("l s m c m c m c s m c m c a a")),
-            "1 x l, 1 x s, 3 x (m, c), 1 x s, 2 x (m, c), 2 x a"
-        );
-        assert_eq!(repeated(&names("a b")), "1 x a, 1 x b");
     }
 }

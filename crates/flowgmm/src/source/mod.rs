@@ -9,6 +9,7 @@ mod chunks;
 mod frames;
 mod images;
 mod labelled;
+mod matching;
 mod memory;
 mod sample;
 mod substitutions;
@@ -27,8 +28,9 @@ use crate::{
 };
 
 pub use chunks::{Chunk, RowNames};
-pub(crate) use chunks::{Chunks, Wanted, matrix_of};
+pub(crate) use chunks::{Chunks, Wanted};
 pub use labelled::{LabelledRows, read_labelled};
+pub(crate) use matching::matrix_of;
 pub use memory::ImageArray;
 pub(crate) use sample::Sampled;
 

@@ -1,0 +1,38 @@
+//! Between trainer and observer: passes events on, and writes checkpoints.
+
+use flowgmm_core::{
+    Checkpoints,
+    checkpoint::Progress,
+    train::{Control, EpochRecord, Observer as TrainObserver, TrainState},
+};
+
+use crate::{Error, observer::Observer};
+
+/// Passes a trainer's events on and writes checkpoints in between.
+pub(super) struct Watcher<'a> {
+    pub(super) observer: &'a mut dyn Observer,
+    pub(super) checkpoints: Option<&'a Checkpoints>,
+    pub(super) progress: &'a Progress,
+    pub(super) failed: Option<Error>,
+}
+
+impl TrainObserver for Watcher<'_> {
+    fn step(&mut self, state: &TrainState) -> Control {
+        if let Some(checkpoints) = self.checkpoints
+            && checkpoints.due()
+            && let Err(error) = checkpoints.write(self.progress, state)
+        {
+            self.failed = Some(error.into());
+            return Control::Stop;
+        }
+        self.observer.progress(state.step)
+    }
+
+    fn loss(&mut self, loss: f64) {
+        self.observer.loss(loss);
+    }
+
+    fn epoch(&mut self, record: &EpochRecord) {
+        self.observer.epoch(record);
+    }
+}
