@@ -3,6 +3,7 @@
 use std::fs;
 
 use flowgmm_bench::{DataDirectory, LoadError, Loader, Plan, PlanDataset};
+use semisup::{Toy, rng};
 
 fn dataset(file: &str, more: &str) -> PlanDataset {
     let text = format!(
@@ -20,14 +21,20 @@ fn absent<T: std::fmt::Debug>(found: Result<T, LoadError>) -> String {
 
 #[test]
 fn a_table_is_read_with_its_last_column_as_the_label() {
+    let moons = Toy::Moons.sample(60, &mut rng(1));
+    let mut text = String::from("x,y,moon\n");
+    for (row, &y) in moons.x().rows().into_iter().zip(moons.y()) {
+        text += &format!("{},{},{}\n", row[0], row[1], ["lower", "upper"][y]);
+    }
     let directory = tempfile::tempdir().unwrap();
-    fs::write(directory.path().join("t.csv"), "a,b,class\n1,2,x\n3,4,y\n5,6,x\n7,9,y\n").unwrap();
+    fs::write(directory.path().join("t.csv"), text).unwrap();
     let mut data = DataDirectory::new(directory.path());
     let table = dataset("t.csv", "labels = 1");
     data.check(&table).unwrap();
     let loaded = data.load(&table).unwrap();
-    assert_eq!((loaded.all.n(), loaded.all.y(), loaded.test), (4, &[0, 1, 0, 1][..], None));
-    assert_eq!(loaded.all.classes(), ["x", "y"]);
+    assert_eq!((loaded.all.x(), loaded.all.y()), (moons.x(), moons.y()));
+    assert_eq!(loaded.all.classes(), ["lower", "upper"]);
+    assert!(loaded.test.is_none() && loaded.splits.is_empty());
 }
 
 #[test]
