@@ -1,8 +1,7 @@
 //! Files of a finished or unfinished run: Markdown, CSV, JSON, HTML.
 
-use std::io::Write;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use serde::Serialize;
 
@@ -95,14 +94,5 @@ fn quote(cell: &str) -> String {
 
 /// Replaces a file at once: a reader finds the old text or the new one.
 pub(crate) fn write_whole(path: &Path, text: &str) -> Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(".new");
-    let beside = path.with_file_name(name);
-    let write = || -> io::Result<()> {
-        let mut file = fs::File::create(&beside)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&beside, path)
-    };
-    write().map_err(Error::io(path))
+    flowgmm_core::atomic_write(path, text.as_bytes()).map_err(Error::io(path))
 }

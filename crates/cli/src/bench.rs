@@ -119,12 +119,10 @@ fn line(record: &Record) -> String {
 
 /// The failure with this program's exit code.
 pub fn failure(error: flowgmm_bench::Error) -> Failure {
-    use flowgmm_bench::Error as E;
-    let message = error.to_string();
     match error {
-        E::Io { path, source } => Failure::Io { path, source },
-        E::Rows(error) => error.into(),
-        E::Toml(_) | E::Plan(_) | E::UnknownLearner { .. } | E::Steps { .. } => Failure::Usage(message),
-        _ => Failure::Data(message),
+        flowgmm_bench::Error::Io { path, source } => Failure::Io { path, source },
+        flowgmm_bench::Error::Rows(error) => error.into(),
+        other if other.kind() == flowgmm::ErrorKind::Request => Failure::Usage(other.to_string()),
+        other => Failure::Data(other.to_string()),
     }
 }

@@ -66,7 +66,6 @@ pub fn run(args: &Args, global: &Global) -> Result<()> {
         _ => error.into(),
     })?;
     write(&found, args)?;
-    found.problems.iter().for_each(|solved| progress.note(&told(solved)));
     drop(progress);
     if global.json {
         return output::print_json(&json!({
@@ -94,14 +93,6 @@ fn write(found: &Demo, args: &Args) -> Result<()> {
         out.finish()?;
     }
     write_whole(&args.out.join("report.html"), found.page.to_html().as_bytes())
-}
-
-fn told(solved: &Solved) -> String {
-    let (name, all, labelled) = (solved.dataset.name(), &solved.semi_supervised, &solved.labelled_only);
-    format!(
-        "{name} fitted with all rows in {:.1} s, with labelled rows only in {:.1} s",
-        all.seconds, labelled.seconds
-    )
 }
 
 fn row(solved: &Solved) -> Vec<String> {

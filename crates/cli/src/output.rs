@@ -52,14 +52,7 @@ pub fn check_writable(path: &Path) -> Result<()> {
 
 /// Puts a file with this content at `path`: complete or not at all.
 pub fn write_whole(path: &Path, content: &[u8]) -> Result<()> {
-    let temporary = beside(path);
-    let written = File::create(&temporary)
-        .and_then(|mut file| file.write_all(content).and_then(|()| file.sync_all()))
-        .and_then(|()| fs::rename(&temporary, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    written.map_err(Failure::io(path))
+    flowgmm::atomic_write(path, content).map_err(Failure::io(path))
 }
 
 /// A table that is written chunk by chunk, in the format its name says. Nothing is there before the first chunk.

@@ -162,6 +162,10 @@ impl Drop for Progress {
 
 impl Observer for Progress {
     fn phase(&mut self, phase: &Phase, total: Option<usize>) {
+        if let Phase::Fitted { what, took } = phase {
+            // The others go on, and so does their count.
+            return self.note(&format!("{what} in {:.1} s", took.as_secs_f64()));
+        }
         // Short fits of a report announce their training; the fold they are for is what matters.
         let nested = matches!(phase, Phase::Training) && self.name.starts_with("report");
         if !nested {

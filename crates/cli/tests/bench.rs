@@ -28,7 +28,8 @@ fn a_plan_runs_once_resumes_and_fills_a_table() {
     let bench = Bench::new();
     bench.write("moons.toml", PLAN);
     bench.write("page.md", "before\n<!-- table:moons -->\n<!-- end -->\nafter\n");
-    let first = bench.run("bench moons.toml --data . --update page.md");
+    bench.fails("bench moons.toml --data .", 3, &["elsewhere"]);
+    let first = bench.run("bench moons.toml --data . --skip-absent --update page.md");
     let said = String::from_utf8_lossy(&first.stderr).into_owned();
     assert_eq!(first.status.code(), Some(0), "{said}");
     assert_eq!(said.matches("moons draw").count(), 4, "{said}");
@@ -39,7 +40,7 @@ fn a_plan_runs_once_resumes_and_fills_a_table() {
     let results = bench.read("results/moons/results.jsonl");
     assert_eq!(results.lines().count(), 4);
 
-    let again = bench.run("bench moons.toml --data .");
+    let again = bench.run("bench moons.toml --data . --skip-absent");
     assert!(!String::from_utf8_lossy(&again.stderr).contains("moons draw"), "nothing is done twice");
     assert_eq!(bench.read("results/moons/results.jsonl"), results);
 }

@@ -27,10 +27,7 @@ use flowgmm_core::{
     certify,
     checkpoint::{Checkpoints, Fingerprint, Progress, Saved},
     tensor::Place,
-    train::{
-        Control, EpochRecord, Observer as TrainObserver, Purpose, TrainConfig, TrainState, Trainer,
-        TrainingRows, stream,
-    },
+    train::{Purpose, TrainConfig, TrainState, Trainer, TrainingRows, stream},
 };
 
 /// FlowGMM as a learner beside others.

@@ -20,6 +20,7 @@ const CONFIDENCE_ROWS: usize = 4096;
 
 /// The problem in the flow's space.
 pub struct Prepared {
+    /// The map from the user's columns to the flow's.
     pub preprocess: Preprocess,
     /// All rows, `[n, dim]`.
     pub x: Array2<f64>,
@@ -35,6 +36,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
+    /// Preprocesses the rows and lets the teachers predict them.
     pub fn new(config: &FitConfig, data: &SemiSupervised) -> Result<Self> {
         let shapes = config.quantile_transform.learn(data.x());
         let normal = semisup::to_normal_columns(data.x(), &shapes);
@@ -65,6 +67,7 @@ impl Prepared {
         Ok(problem)
     }
 
+    /// The classes of the labelled rows, in their order.
     pub fn y_labelled(&self) -> Vec<usize> {
         self.labelled.iter().filter_map(|&row| self.y[row]).collect()
     }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::Overview;
 use crate::{
-    Calibration, Decision, Model,
+    Calibration, Decision,
     fit::Fit,
     pages::{losses, percent},
 };

@@ -1,4 +1,4 @@
-//! How fast tables are read and written: `cargo run --release -p flowgmm-tables --example speed -- <file>..`
+//! How fast tables are read and written: `cargo run --release -p flowgmm-tables --example csv_speed -- <file>..`
 //!
 //! Writes every table back as CSV into memory that is dropped, so that no disk is measured.
 
