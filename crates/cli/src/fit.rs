@@ -142,6 +142,7 @@ pub fn run(args: &Args, global: &Global, matches: &ArgMatches) -> Result<()> {
     let mut progress = Progress::new(global.quiet);
     let training = Training::read(&request, &mut progress)?;
     output::warn(&training.warnings);
+    hint_at_texts(&training, &progress);
     if let Some(schema) = training.schema.as_ref().filter(|_| args.print_schema) {
         return output::print(&columns::table(schema));
     }
@@ -328,6 +329,14 @@ fn announce(plan: &FitPlan, training: &Training, progress: &mut Progress) {
     if training.rows.layout().is_some() {
         progress.of_images(plan.cost.rows_per_step);
         progress.note(&outcome::announced(plan, training));
+    }
+}
+
+/// Names the flags that make use of columns of text.
+fn hint_at_texts(training: &Training, progress: &Progress) {
+    let columns = training.schema.iter().flat_map(|schema| schema.columns());
+    for column in columns.filter(|column| column.kind == flowgmm::data::ColumnKind::Text) {
+        progress.hint(&format!("to use the text: --text {} --encoder DIR", column.name));
     }
 }
 

@@ -74,6 +74,7 @@ impl LearnerRun {
         let predictions = args.predictions.as_ref().map(|path| path.display().to_string());
         if global.json {
             let mut object = serde_json::to_value(&fit.report).expect("plain data");
+            object["layout"] = json!(training.rows.layout());
             object["test"] = json!(test);
             object["predictions"] = json!(predictions);
             return output::print_json(&object);

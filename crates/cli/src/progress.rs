@@ -109,6 +109,11 @@ impl Progress {
         self.images = Some(per_step);
     }
 
+    /// How to do something about a warning, on stderr.
+    pub fn hint(&self, line: &str) {
+        write_line(&format!("hint: {line}"));
+    }
+
     /// A line on stderr, unless quiet.
     pub fn note(&self, line: &str) {
         match &self.display {
@@ -164,6 +169,7 @@ impl Observer for Progress {
     fn phase(&mut self, phase: &Phase, total: Option<usize>) {
         if let Phase::Fitted { what, took } = phase {
             // The others go on, and so does their count.
+            let what = what.replacen(" with ", " fitted with ", 1);
             return self.note(&format!("{what} in {:.1} s", took.as_secs_f64()));
         }
         // Short fits of a report announce their training; the fold they are for is what matters.

@@ -187,7 +187,7 @@ fn the_demo_writes_a_report_and_does_not_depend_on_the_number_of_threads() {
     let run = |out: &str, threads: usize| {
         let output = bench.run(&format!("demo moons --json --seed 1 --out {out} --threads {threads}"));
         assert!(output.status.success(), "{}", stderr(&output));
-        assert!(stderr(&output).contains("moons fitted with all rows"), "progress goes to stderr");
+        assert!(stderr(&output).contains("moons fitted with all rows in"), "progress goes to stderr");
         json(&String::from_utf8(output.stdout).unwrap())["problems"].clone()
     };
     let (one, two) = (run("a/b", 1), run("two", 2));

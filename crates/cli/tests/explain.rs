@@ -8,17 +8,17 @@ use common::{Bench, json, pictures, stderr, written};
 use serde_json::Value;
 
 const SECTIONS: [&str; 11] = [
-    "Are its probabilities honest?",
-    "When to believe it, and when to abstain",
+    "Are the probabilities calibrated?",
+    "Prediction sets, and when to abstain",
     "Trust cards",
     "Label these next",
     "Map of the latent space",
     "How far from the decision boundary?",
-    "Between two rows",
-    "What would have to change?",
+    "Interpolation in the latent space",
+    "Counterfactuals: what would have to change?",
     "Which columns matter",
-    "What classes look like to it",
-    "Does it notice rows from elsewhere?",
+    "What each class looks like to the model",
+    "Out-of-distribution detection",
 ];
 
 fn check_page(page: &str, sections: &[&str]) {
@@ -54,9 +54,9 @@ fn bench() -> Bench {
 }
 
 #[test]
-fn a_table_with_labels_and_strangers() {
+fn a_table_with_labels_and_out_of_distribution_rows() {
     let bench = bench();
-    bench.ok("explain m.flow test.csv --label label --unlabelled train.csv --out-of-domain far.csv --out e.html --json e.json --seed 5");
+    bench.write("e.json", bench.ok("explain m.flow test.csv --label label --unlabelled train.csv --out-of-distribution far.csv --out e.html --seed 5 --json"));
     check_page(&bench.read("e.html"), &SECTIONS);
     let found = json(&bench.read("e.json"));
     let rows = found["rows"].as_u64().unwrap() as usize;
@@ -78,8 +78,8 @@ fn a_table_with_labels_and_strangers() {
         let one = card["set"].as_array().unwrap().len() == 1;
         assert_eq!(card["abstain"].as_bool().unwrap(), !one || typical < 0.02, "{card}");
     }
-    let best = share(&found["out_of_domain"]["best_auroc"]);
-    assert!(best > 0.98, "rows far away are strangers: {best}");
+    let best = share(&found["out_of_distribution"]["best_auroc"]);
+    assert!(best > 0.98, "rows far away are detected: {best}");
     assert_eq!(found["label_next"].as_array().unwrap().len(), 12);
     let dips = found["paths"].as_array().unwrap().iter().filter(|path| path["within_class"] == false);
     for path in dips {
@@ -93,9 +93,9 @@ fn a_table_with_labels_and_strangers() {
         assert_ne!(classes.first(), classes.last());
     }
     // The same seed, the same answers.
-    bench.ok("explain m.flow test.csv --label label --unlabelled train.csv --out-of-domain far.csv --out f.html --json f.json --seed 5 --quiet --threads 1");
+    bench.write("f.json", bench.ok("explain m.flow test.csv --label label --unlabelled train.csv --out-of-distribution far.csv --out f.html --seed 5 --quiet --threads 1 --json"));
     let again = json(&bench.read("f.json"));
-    for part in ["calibration", "prediction_sets", "trust", "label_next", "out_of_domain", "columns"] {
+    for part in ["calibration", "prediction_sets", "trust", "label_next", "out_of_distribution", "columns"] {
         assert_eq!(found[part], again[part], "{part}");
     }
 }
@@ -107,10 +107,10 @@ fn a_table_without_labels_says_what_to_give() {
     assert!(summary.contains("explain.html"), "{summary}");
     let page = bench.read("explain.html");
     check_page(&page, &SECTIONS);
-    for option in ["--label", "--out-of-domain"] {
+    for option in ["labels", "out-of-distribution"] {
         assert!(page.contains(option), "{option}");
     }
-    let found = json(&bench.ok("explain m.flow test.csv --json - --out g.html --rows 50"));
+    let found = json(&bench.ok("explain m.flow test.csv --json --out g.html --rows 50"));
     assert_eq!((found["rows"].as_u64(), found["calibration"].is_null()), (Some(50), true));
     assert!(found["rows_in_all"].as_u64().unwrap() > 50);
     assert!(bench.read("g.html").contains("drawn at random"));
@@ -147,7 +147,7 @@ fn hostile_names_stay_text() {
         hostile(bench.read("test.csv").lines().take(80).map(|l| format!("{l}\n")).collect()),
     );
     bench.tiny_model("m.flow");
-    bench.ok("explain m.flow test.csv --label label --out e.html --out-of-domain test.csv --quiet");
+    bench.ok("explain m.flow test.csv --label label --out e.html --out-of-distribution test.csv --quiet");
     let page = bench.read("e.html");
     for markup in ["<img", "<b>", "<script", "onload=\"", "</svg><b"] {
         assert!(!page.contains(markup), "{markup}");
@@ -167,16 +167,19 @@ fn images() {
         let picture = flowgmm::data::Image::new(1, pictures::HEIGHT, pictures::WIDTH, noise.collect());
         pictures::write_png(&bench, &format!("noise/some/{at:03}.png"), &picture);
     }
-    bench.ok("explain m.flow bars --out-of-domain noise --out e.html --json e.json --quiet");
+    bench.write(
+        "e.json",
+        bench.ok("explain m.flow bars --out-of-distribution noise --out e.html --quiet --json"),
+    );
     let mut sections = SECTIONS;
-    sections[8] = "What features do";
+    sections[8] = "What the channels do";
     let page = bench.read("e.html");
     check_page(&page, &sections);
     assert!(page.matches("<image").count() > 60, "cards, paths, counterfactuals, channels, samples");
     let found = json(&bench.read("e.json"));
     let layers = found["channels"]["layers"].as_array().unwrap();
     assert!(layers.len() > 5 && layers.iter().all(|layer| !layer["spread"].as_array().unwrap().is_empty()));
-    let best = share(&found["out_of_domain"]["best_auroc"]);
+    let best = share(&found["out_of_distribution"]["best_auroc"]);
     assert!(best > 0.9, "noise is no bars: {best}");
 }
 
@@ -200,6 +203,6 @@ fn bad_input_is_named() {
     bench.fails("explain m.flow test.csv --out .", 5, &["directory"]);
     // One row is a page, too.
     bench.write("one.csv", "x1,x2,label\n0.1,0.2,0\n");
-    bench.ok("explain m.flow one.csv --label label --out-of-domain one.csv --unlabelled one.csv --quiet --out one.html");
+    bench.ok("explain m.flow one.csv --label label --out-of-distribution one.csv --unlabelled one.csv --quiet --out one.html");
     check_page(&bench.read("one.html"), &SECTIONS);
 }

@@ -12,7 +12,7 @@ const SECTIONS: [&str; 7] = [
     "Map of the latent space",
     "The data",
     "What was chosen, and how training went",
-    "Do samples of the model look like real rows?",
+    "Do samples from the model look like real rows?",
 ];
 
 fn fit(bench: &Bench, more: &str) -> Value {

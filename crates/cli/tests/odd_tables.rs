@@ -81,7 +81,11 @@ fn labels_that_are_no_classes_are_told_from_rare_ones() {
     let bench = Bench::new();
     let own = |i: usize| format!("{i}.25,{},k{i}\n", i * i % 7);
     bench.write("t.csv", format!("a,b,y\n{}", (0..60).map(own).collect::<String>()));
-    bench.fails(FIT, 3, &["'y' has 60 different values in 60 labelled rows", "--label"]);
+    bench.fails(
+        FIT,
+        3,
+        &["'y' has 60 different values in 60 labelled rows", "column that holds the classes"],
+    );
     let price = |i: usize| {
         format!("{i}.25,{},{}\n", i * i % 7, if i < 41 { format!("{}.5", i % 40) } else { "".into() })
     };

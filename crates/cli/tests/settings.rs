@@ -11,7 +11,7 @@ fn every_value_is_printed_with_its_source() {
     let bench = Bench::new();
     bench.write(
         "c.toml",
-        "seed = 5\nthreads = 2\nguides = []\n[architecture]\nsigma = 2\ncoupling = { kind = \"spline\", bins = 8, bound = 4.0 }\n\
+        "seed = 5\nthreads = 2\nteachers = []\n[architecture]\nsigma = 2\ncoupling = { kind = \"spline\", bins = 8, bound = 4.0 }\n\
          [train]\nsteps = 70\nnoise = 0.25\n[train.schedule]\npeak = 0.5\n",
     );
     let output = bench
@@ -27,7 +27,7 @@ fn every_value_is_printed_with_its_source() {
         "threads = 2  # from: config file",
         "device = \"cpu\"  # from: default",
         "engine = \"fused\"  # from: default",
-        "guides = []  # from: config file",
+        "teachers = []  # from: config file",
         "sigma = 2  # from: config file",
         "steps = 33  # from: flag",
         "noise = 0.25  # from: config file",

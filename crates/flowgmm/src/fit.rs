@@ -85,8 +85,8 @@ impl Request {
 
     /// The seed that overrides ask for, or 0.
     fn seed(&self) -> u64 {
-        let seeds = self.overrides.iter().filter_map(|change| change.at("seed")?.as_u64());
-        seeds.last().unwrap_or(0)
+        let mut seeds = self.overrides.iter().rev().filter_map(|change| change.at("seed")?.as_u64());
+        seeds.next().unwrap_or(0)
     }
 
     /// Whether nothing is asked for that only tables have.

@@ -262,7 +262,7 @@ fn names_in_a_table_stay_text() {
 fn images() {
     let shape = ImageShape { channels: 1, height: 8, width: 8 };
     let bar = |at: usize, pixel: usize| {
-        let line = if at % 2 == 0 { pixel / 8 } else { pixel % 8 };
+        let line = if at.is_multiple_of(2) { pixel / 8 } else { pixel % 8 };
         if line == at / 2 % 8 { 255 } else { (pixel * 7 + at * 3) as u8 % 9 }
     };
     let of = |value: &dyn Fn(usize, usize) -> u8, n: usize| {

@@ -223,6 +223,8 @@ fn lies_in_the_header() -> Vec<(String, Parts)> {
     let half = 1_u64 << 63;
     let mut lies = vec![
         lie("/format", json!(0)),
+        lie("/format", json!(3)),
+        lie("/rows", json!({ "kind": "images", "layout": { "channels": 1, "height": 1, "width": 2 } })),
         lie("/format", json!(flowgmm::FORMAT + 1)),
         lie("/format", json!("1")),
         lie("/spec/flow/dim", json!(huge)),
@@ -259,8 +261,8 @@ fn lies_in_the_header() -> Vec<(String, Parts)> {
         lie("/spec/mixture/covariance", json!("full")),
         lie("/classes", json!(["0"])),
         lie("/classes", json!(["0", "1", "2"])),
-        lie("/columns", json!(["x1"])),
-        lie("/columns", json!([])),
+        lie("/rows/columns", json!(["x1"])),
+        lie("/rows/columns", json!([])),
         lie("/preprocess/shift", json!([0.0])),
         lie("/preprocess/scale", json!([0.0, 1.0])),
         lie("/preprocess/scale", json!([-1.0, 1.0])),

@@ -264,7 +264,7 @@ fn a_table_shows_rows_in_its_own_units_and_names_stay_text() {
 fn images_are_shown_as_pictures() {
     let shape = ImageShape { channels: 1, height: 8, width: 8 };
     let pixel = |image: usize, at: usize| {
-        let bright = (image % 2 == 0) == (at < 32);
+        let bright = image.is_multiple_of(2) == (at < 32);
         (if bright { 180 } else { 40 } + (image * 37 + at * 11) % 40) as u8
     };
     let pixels = (0..60).flat_map(|image| (0..64).map(move |at| pixel(image, at))).collect();

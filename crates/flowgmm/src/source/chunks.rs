@@ -107,7 +107,7 @@ enum Reader {
         frames: Frames,
         label: Option<String>,
         given: Option<Vec<Option<usize>>>,
-        embedder: Option<Embedder>,
+        embedder: Option<Box<Embedder>>,
         substitutions: Substitutions,
     },
     Matrix {
@@ -181,7 +181,7 @@ impl<'a> Chunks<'a> {
             }
             return Ok(Reader::Matrix { x: x.clone(), given });
         }
-        let embedder = Embedder::matching(&source.reading.text, rows.texts())?;
+        let embedder = Embedder::matching(&source.reading.text, rows.texts())?.map(Box::new);
         let literal: Vec<&str> = label.as_deref().into_iter().collect();
         let frames = source.frames(&literal)?;
         Ok(Reader::Table { frames, label, given, embedder, substitutions: Substitutions::default() })

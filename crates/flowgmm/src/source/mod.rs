@@ -211,8 +211,7 @@ impl Source {
 
     /// Whether rows can be read more than once: not those of a pipe.
     pub(crate) fn can_be_read_again(&self) -> bool {
-        self.file()
-            .is_none_or(|path| !is_stream(path) && !(path.exists() && !path.is_file() && !path.is_dir()))
+        self.file().is_none_or(|path| (path.is_dir() || path.is_file() || !path.exists()) && !is_stream(path))
     }
 
     /// What to say where a table lacks the name of its label.
