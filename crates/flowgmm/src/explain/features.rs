@@ -5,12 +5,11 @@ use std::time::Instant;
 use flowgmm_report::{Bar, Bars, Grid, GridWidth, Plot, Section};
 use ndarray::{Array2, Axis};
 use rand::seq::SliceRandom;
-use semisup::metrics::arg_max;
+use semisup::{metrics::arg_max, split::evenly_spaced};
 use serde::Serialize;
 
 use super::{
     display::{Display, SheetRows},
-    evenly_spaced,
     subject::Subject,
 };
 use crate::{
