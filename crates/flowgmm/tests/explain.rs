@@ -96,7 +96,9 @@ fn labels_and_out_of_distribution_rows() {
     let far = found.out_of_distribution.as_ref().unwrap();
     assert!(far.best_auroc > 0.99 && far.scores.len() == 4, "{far:?}");
     let page = check_page(&found, &HEADINGS);
-    assert!(page.contains("FPR at 95") && page.contains("AUROC"));
+    for words in ["FPR at 95", "AUROC", "Calibration error", "What changes most"] {
+        assert!(page.contains(words), "{words}");
+    }
 
     let again = explain(&model, &request, &mut ()).unwrap();
     let json = |found: &Explanation| {

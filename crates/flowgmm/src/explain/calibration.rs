@@ -1,4 +1,4 @@
-//! CalibrationErrors before and after temperature scaling (paper, section 6.1): are 90 of 100 predictions right that have a
+//! Calibration before and after temperature scaling (paper, section 6.1): are 90 of 100 predictions right that have a
 //! confidence of 90%?
 
 use flowgmm_report::{

@@ -15,7 +15,7 @@ use crate::{
 
 /// Rows shown.
 const SHOWN: usize = 8;
-/// GridWidth named for each.
+/// Columns named for each.
 const NAMED: usize = 4;
 /// How far to go, in distances to the boundary: a little further, so that the class has changed.
 const BEYOND: f64 = 1.1;

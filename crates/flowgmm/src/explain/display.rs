@@ -9,7 +9,7 @@ use semisup::metrics::separation;
 use super::subject::Seen;
 use crate::{Model, Rows, pages::short, source::Sampled};
 
-/// GridWidth of a table that are shown.
+/// Columns of a table that are shown.
 const COLUMNS: usize = 5;
 /// Characters of a text that are shown.
 const TEXT: usize = 90;
@@ -190,7 +190,7 @@ fn origins(rows: &Rows) -> Vec<&str> {
     }
 }
 
-/// GridWidth by the largest value of their numbers, largest first.
+/// Columns by the largest value of their numbers, largest first.
 pub(super) fn ranked<'a>(values: impl Iterator<Item = (&'a str, f64)>) -> Vec<(&'a str, f64)> {
     let mut columns: Vec<(&str, f64)> = Vec::new();
     for (column, value) in values {

@@ -5,12 +5,11 @@ use std::time::Instant;
 use flowgmm_report::{Bar, Bars, Grid, GridWidth, Plot, Section};
 use ndarray::{Array2, Axis};
 use rand::seq::SliceRandom;
-use semisup::metrics::arg_max;
+use semisup::{metrics::arg_max, split::evenly_spaced};
 use serde::Serialize;
 
 use super::{
     display::{Display, SheetRows},
-    evenly_spaced,
     subject::Subject,
 };
 use crate::{
@@ -32,7 +31,7 @@ const ALPHA: f64 = 3.0;
 const ROWS: usize = 1000;
 /// Most columns that are permuted.
 const MOST: usize = 80;
-/// GridWidth shown.
+/// Columns shown.
 const SHOWN: usize = 15;
 
 /// What the model looks at.
@@ -41,7 +40,7 @@ const SHOWN: usize = 15;
 pub enum Features {
     /// Channels of a flow of images.
     Channels(ChannelEffects),
-    /// GridWidth of a table.
+    /// Columns of a table.
     Columns(ColumnEffects),
 }
 
@@ -71,7 +70,7 @@ pub struct ColumnEffects {
     /// Rows that they were permuted among.
     #[serde(skip)]
     pub rows: usize,
-    /// GridWidth there are.
+    /// Columns there are.
     #[serde(skip)]
     pub columns_in_all: usize,
 }

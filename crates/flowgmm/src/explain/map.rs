@@ -3,8 +3,9 @@
 use flowgmm_core::analysis;
 use flowgmm_report::{Ellipse, Grid, GridWidth, Layer, Legend, Mark, Panel, Plot, Section};
 use ndarray::Axis;
+use semisup::split::evenly_spaced;
 
-use super::{display::Display, evenly_spaced, subject::Subject};
+use super::{display::Display, subject::Subject};
 use crate::pages::{around, ellipses, points};
 
 /// Rows drawn.

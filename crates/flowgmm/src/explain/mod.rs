@@ -219,9 +219,3 @@ impl Steps<'_> {
         Ok(find())
     }
 }
-
-/// At most `count` of the numbers below `n`, evenly spaced.
-fn evenly_spaced(n: usize, count: usize) -> Vec<usize> {
-    let count = n.min(count);
-    (0..count).map(|i| i * n / count).collect()
-}

@@ -81,7 +81,7 @@ impl Explanation {
             tiles.push(tile("Accuracy", percent(found.accuracy), "on rows with labels"));
             let [before, after] = [&found.as_stored, &found.calibrated].map(|c| c.ece[1].equal_width);
             let note = format!("{} as stored in the model", percent(before));
-            tiles.push(tile("CalibrationErrors error", percent(after), &note));
+            tiles.push(tile("Calibration error", percent(after), &note));
         }
         if let Some(found) = &self.prediction_sets {
             let wanted = percent(1.0 - found.alpha);

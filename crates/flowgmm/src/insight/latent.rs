@@ -6,6 +6,7 @@
 //! The posterior is log p(k | z) = log p(z | k) / T + log pi_k + const, T the model's temperature.
 
 use ndarray::{Array1, ArrayView1};
+use semisup::metrics::log_sum_exp;
 
 use flowgmm_core::{Mixture, MixtureValues};
 
@@ -33,20 +34,20 @@ impl Latent {
 
     /// log p(z) without the constant (2 pi)^(-dim/2).
     pub fn log_density(&self, z: ArrayView1<f64>) -> f64 {
-        let joint = |k: usize| self.values.log_prior[k] + log_sum_exp(&self.of_class(z, k));
-        log_sum_exp(&(0..self.n_classes()).map(joint).collect::<Vec<_>>())
+        let joint = |k: usize| self.values.log_prior[k] + self.log_conditional(z, k);
+        log_sum_exp((0..self.n_classes()).map(joint).collect::<Array1<f64>>().view())
     }
 
     /// log p(k | z) up to a constant, `[K]`.
     pub fn log_posterior(&self, z: ArrayView1<f64>) -> Vec<f64> {
-        let of = |k: usize| self.values.log_prior[k] + log_sum_exp(&self.of_class(z, k)) / self.temperature;
+        let of = |k: usize| self.values.log_prior[k] + self.log_conditional(z, k) / self.temperature;
         (0..self.n_classes()).map(of).collect()
     }
 
     /// The gradient of log p(z | k) / T with respect to z, `[dim]`.
     pub fn gradient(&self, z: ArrayView1<f64>, k: usize) -> Array1<f64> {
         let terms = self.of_class(z, k);
-        let total = log_sum_exp(&terms);
+        let total = log_sum_exp(terms.view());
         let mut gradient = Array1::zeros(z.len());
         for (c, term) in self.components(k).zip(terms) {
             let r = (term - total).exp() / self.temperature;
@@ -65,6 +66,11 @@ impl Latent {
         self.values.means.row(nearest.expect("a class has a component"))
     }
 
+    /// log p(z | k) without the constant (2 pi)^(-dim/2).
+    fn log_conditional(&self, z: ArrayView1<f64>, k: usize) -> f64 {
+        log_sum_exp(self.of_class(z, k).view())
+    }
+
     fn components(&self, k: usize) -> impl Iterator<Item = usize> + '_ {
         (0..self.class_of.len()).filter(move |&c| self.class_of[c] == k)
     }
@@ -78,7 +84,7 @@ impl Latent {
     }
 
     /// log w_c + log N(z; mu_c, Sigma_c) of the components of a class.
-    fn of_class(&self, z: ArrayView1<f64>, k: usize) -> Vec<f64> {
+    fn of_class(&self, z: ArrayView1<f64>, k: usize) -> Array1<f64> {
         let log_density = |c: usize| {
             let of = |d: usize| {
                 let log_sigma = self.log_sigma(c, d);
@@ -88,13 +94,4 @@ impl Latent {
         };
         self.components(k).map(log_density).collect()
     }
-}
-
-/// log sum exp of the terms. `semisup::metrics::log_sum_exp` replaces this copy.
-pub(super) fn log_sum_exp(terms: &[f64]) -> f64 {
-    let largest = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if largest == f64::NEG_INFINITY {
-        return largest;
-    }
-    terms.iter().map(|t| (t - largest).exp()).sum::<f64>().ln() + largest
 }

@@ -12,9 +12,9 @@
 use flowgmm_core::{SCORING_BATCH, tensor::to_array};
 use flowgmm_data::ImageLayout;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
-use semisup::metrics::arg_max;
+use semisup::metrics::{arg_max, log_sum_exp};
 
-use super::{code_length, latent::log_sum_exp};
+use super::code_length;
 use crate::model::Model;
 
 /// Pseudo-count of rows at the Gaussian's mean that each class mean starts from: a class without rows has its mean there.
@@ -162,7 +162,7 @@ impl Mapped {
             joint.append(Axis(0), to_array(&densities.log_joint()).view()).expect("as many classes");
             z.append(Axis(0), to_array(&densities.z).view()).expect("as many dimensions");
         }
-        let log_p = joint.rows().into_iter().map(|row| log_sum_exp(&row.to_vec())).collect();
+        let log_p = joint.rows().into_iter().map(log_sum_exp).collect();
         Self { log_p, predicted: arg_max(joint.view()), z }
     }
 }
