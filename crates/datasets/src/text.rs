@@ -31,7 +31,7 @@ pub const YAHOO_CLASSES: [&str; 10] = [
     "Politics & Government",
 ];
 
-/// TextCells with a class each. A value that exists has as many labels as texts, all below the number of classes.
+/// Texts with a class each. A value that exists has as many labels as texts, all below the number of classes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextSet {
     /// The names of the fields: title and description, say.

@@ -1,4 +1,4 @@
-//! QuantileTransform that determine each other: full one-hot columns sum to one, a column is there twice, another never varies.
+//! Columns that determine each other: full one-hot columns sum to one, a column is there twice, another never varies.
 //! Densities stay finite and sane, and say whether they are those of the projected row.
 
 use flowgmm::{FitConfig, Model, Prepare, Recipe};

@@ -12,7 +12,7 @@
 //! flowgmm_data::Frame batches ─Writer→ CSV, TSV, Parquet, Arrow, JSON, JSON Lines    ─batch_from_frame→ RecordBatch
 //! ```
 //!
-//! TextCells mean the same in every format: they are trimmed, a text that reads as a number is that number, and an
+//! Texts mean the same in every format: they are trimmed, a text that reads as a number is that number, and an
 //! empty text or a [missing token](Options::missing) is a missing cell. So a model that learned from a CSV file
 //! sees the same rows in a Parquet file. Memory is a few batches, except where a format allows nothing else; see
 //! [`InputFormat`].

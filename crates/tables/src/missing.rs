@@ -6,7 +6,7 @@ use flowgmm_data::read_number;
 
 use crate::Options;
 
-/// TextCells that usually mean a missing cell: R, pandas, SQL, Python, UCI and spreadsheets.
+/// Texts that usually mean a missing cell: R, pandas, SQL, Python, UCI and spreadsheets.
 pub const MISSING_TOKENS: [&str; 7] = ["NA", "N/A", "NaN", "null", "none", "?", "-"];
 
 /// The missing cells of one column.

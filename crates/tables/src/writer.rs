@@ -19,7 +19,7 @@ use crate::{Error, OutputFormat, Result};
 pub enum ColumnType {
     /// 64-bit floating point numbers.
     Number,
-    /// TextCells, even those that look like numbers.
+    /// Texts, even those that look like numbers.
     Text,
 }
 

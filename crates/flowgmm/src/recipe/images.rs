@@ -21,7 +21,7 @@ const LOG_ODDS: f64 = 7.84;
 
 impl FitConfig {
     /// For images on a CPU: a small flow with light nets, trained by likelihood, labels and consistent views together.
-    /// QuantileTransform are pixel values 0 to 255.
+    /// Columns are pixel values 0 to 255.
     pub fn image(data: &SemiSupervised, shape: ImageShape) -> Result<Self> {
         check(data, shape)?;
         let mut config = Self::of_pixels();

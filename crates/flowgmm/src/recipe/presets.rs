@@ -13,7 +13,7 @@ use flowgmm_core::{
     train::{AdamConfig, Decay, DecayShape},
 };
 
-/// QuantileTransform from which the paper takes the wider network of its text experiments.
+/// Columns from which the paper takes the wider network of its text experiments.
 const TEXT_COLUMNS: usize = 300;
 /// Unlabelled rows in a batch, as far as there are as many.
 const BATCH: usize = 2000;

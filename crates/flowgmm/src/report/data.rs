@@ -17,7 +17,7 @@ use crate::{
     rows::Rows,
 };
 
-/// GridWidth listed.
+/// Columns listed.
 const LISTED: usize = 30;
 /// Rows by which columns are judged and drawn.
 const ROWS: usize = 4000;
@@ -102,8 +102,7 @@ impl DataOverview {
         let bars = Grid::of(GridWidth::Two, bars.iter().flatten().map(Plot::figure).collect());
         let mut drawn =
             Grid::of(GridWidth::Three, self.histograms.iter().map(ColumnValues::figure).collect());
-        drawn.label =
-            "GridWidth that separate the classes most, without the outermost percent of rows".into();
+        drawn.label = "Columns that separate the classes most, without the outermost percent of rows".into();
         Section {
             heading: "The data".into(),
             text: self.text(overview),
@@ -179,7 +178,7 @@ impl DataOverview {
             vec![name, TableCell::from(c.kind), missing, c.values.as_str().into(), c.becomes.as_str().into()]
         };
         let columns = vec![
-            TableColumn::text("TableColumn"),
+            TableColumn::text("Column"),
             TableColumn::text("Kind"),
             TableColumn::number("Missing"),
             TableColumn::text("Values"),
@@ -189,7 +188,7 @@ impl DataOverview {
             n if n > LISTED => format!(
                 "{LISTED} of {n} columns: those with a warning, then those that separate the classes most."
             ),
-            _ => "GridWidth besides the label.".into(),
+            _ => "Columns besides the label.".into(),
         };
         (!all.is_empty()).then(|| Table { caption, columns, rows: listed.into_iter().map(row).collect() })
     }
@@ -199,7 +198,7 @@ impl DataOverview {
         let row =
             |c: &ColumnFacts| Some(vec![TableCell::from(short(&c.name, 40)), c.warning.clone()?.into()]);
         let rows: Vec<_> = self.columns.iter().filter_map(row).collect();
-        let columns = vec![TableColumn::text("TableColumn"), TableColumn::text("Please check")];
+        let columns = vec![TableColumn::text("Column"), TableColumn::text("Please check")];
         (!rows.is_empty()).then(|| Table { caption: "Warnings.".into(), columns, rows })
     }
 }

@@ -20,7 +20,7 @@ use crate::{
 
 /// Rows in a table.
 const SHOWN: usize = 10;
-/// GridWidth of the user's shown with a row.
+/// Columns of the user's shown with a row.
 const COLUMNS: usize = 4;
 
 /// The rows that are hardest for the model.
