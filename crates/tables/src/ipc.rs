@@ -21,7 +21,7 @@ use flowgmm_data::Frame;
 use crate::{
     Error, Options, Result, Warning,
     damage::{decode, plausible},
-    record_batch::{ImageLayout, Slices},
+    record_batch::{Layout, Slices},
 };
 
 const FORMAT: &str = "Arrow";
@@ -32,7 +32,7 @@ const CONTINUATION: [u8; 4] = [0xff; 4];
 pub(crate) struct Batches {
     messages: Messages,
     schema: SchemaRef,
-    layout: ImageLayout,
+    layout: Layout,
     dictionaries: HashMap<i64, ArrayRef>,
     slices: Slices,
 }
@@ -54,7 +54,7 @@ pub(crate) fn open(
             false => Err(broken("its numbers are in the byte order of another machine")),
         }
     })?;
-    let layout = ImageLayout::new(name, &schema, options, warnings)?;
+    let layout = Layout::new(name, &schema, options, warnings)?;
     let rows = options.rows(layout.width(&schema));
     Ok(Batches { messages, schema, layout, dictionaries: HashMap::new(), slices: Slices::new(rows) })
 }

@@ -10,7 +10,7 @@ use arrow_array::RecordBatch;
 use flowgmm_data::{Cells, Frame};
 
 use crate::{
-    ColumnType, Error, InputFormat, Options, Reader, Result, record_batch::ImageLayout, record_batch::Slices,
+    ColumnType, Error, InputFormat, Options, Reader, Result, record_batch::Layout, record_batch::Slices,
     writer,
 };
 
@@ -34,7 +34,7 @@ use crate::{
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn frame_from_batch(batch: &RecordBatch, name: &str) -> Result<Frame> {
-    let mut layout = ImageLayout::new(name, batch.schema_ref(), &Options::default(), &mut Vec::new())?;
+    let mut layout = Layout::new(name, batch.schema_ref(), &Options::default(), &mut Vec::new())?;
     let wanted = project(name, batch, layout.roots())?;
     layout.frame(&wanted)
 }
@@ -61,7 +61,7 @@ pub fn open_batches(batches: Vec<RecordBatch>, name: &str, options: &Options) ->
         return Err(Error::damaged(name, InputFormat::Arrow.name(), why));
     }
     let mut warnings = Vec::new();
-    let layout = ImageLayout::new(name, &schema, options, &mut warnings)?;
+    let layout = Layout::new(name, &schema, options, &mut warnings)?;
     let rows = options.rows(layout.width(&schema));
     let frames = Batches { name: name.into(), waiting: batches.into(), slices: Slices::new(rows), layout };
     Ok(Reader::new(name, InputFormat::Arrow, options.header, warnings, Box::new(frames)))
@@ -71,7 +71,7 @@ struct Batches {
     name: String,
     waiting: VecDeque<RecordBatch>,
     slices: Slices,
-    layout: ImageLayout,
+    layout: Layout,
 }
 
 impl Iterator for Batches {

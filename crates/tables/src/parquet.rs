@@ -12,14 +12,14 @@ use parquet::{
     file::metadata::ParquetMetaData,
 };
 
-use crate::{Options, Result, Warning, damage::decode, record_batch::ImageLayout, shared::Shared};
+use crate::{Options, Result, Warning, damage::decode, record_batch::Layout, shared::Shared};
 
 pub(crate) const FORMAT: &str = "Parquet";
 
 /// Batches of rows of a Parquet file.
 pub(crate) struct Batches {
     name: String,
-    layout: ImageLayout,
+    layout: Layout,
     reader: ParquetRecordBatchReader,
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn open(
 ) -> Result<Batches> {
     check::footer(&file, name)?;
     let builder = decode(name, FORMAT, || ParquetRecordBatchReaderBuilder::try_new(file.clone()))?;
-    let layout = ImageLayout::new(name, builder.schema(), options, warnings)?;
+    let layout = Layout::new(name, builder.schema(), options, warnings)?;
     let mask = ProjectionMask::roots(builder.parquet_schema(), layout.roots().iter().copied());
     check::pages(&file, name, builder.metadata(), &mask)?;
     let rows = options.rows(values_per_row(builder.metadata(), &mask));

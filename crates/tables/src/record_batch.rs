@@ -1,7 +1,7 @@
 //! From Arrow record batches, of Parquet, IPC or memory, to frames.
 //!
 //! ```text
-//! schema ─ImageLayout::new→ which columns, types checked ─batch→ Frame
+//! schema ─Layout::new→ which columns, types checked ─batch→ Frame
 //!     numbers, decimals → numbers      texts, dictionaries → texts or numbers      true, false → those texts
 //!     dates and times → ISO 8601       null, NaN → missing
 //!     lists of d numbers → name_0 .. name_{d-1}
@@ -19,7 +19,7 @@ use flowgmm_data::{Column, Frame};
 use crate::{Error, Options, Result, Warning, missing::MissingRules};
 
 /// Which columns of a file become which columns of its frames.
-pub(crate) struct ImageLayout {
+pub(crate) struct Layout {
     name: String,
     /// Positions in the file's schema, ascending.
     roots: Vec<usize>,
@@ -30,7 +30,7 @@ pub(crate) struct ImageLayout {
     rows: u64,
 }
 
-impl ImageLayout {
+impl Layout {
     /// Finds the columns asked for and checks their types.
     pub fn new(name: &str, schema: &Schema, options: &Options, warnings: &mut Vec<Warning>) -> Result<Self> {
         let wanted = options.columns.clone();
@@ -62,7 +62,7 @@ impl ImageLayout {
         self.roots.iter().map(of).fold(0, usize::saturating_add)
     }
 
-    /// The frame of a batch that has the columns of [`ImageLayout::roots`].
+    /// The frame of a batch that has the columns of [`Layout::roots`].
     pub fn frame(&mut self, batch: &RecordBatch) -> Result<Frame> {
         let mut columns = Vec::with_capacity(batch.num_columns());
         for (field, array) in batch.schema_ref().fields().iter().zip(batch.columns()) {

@@ -55,10 +55,8 @@ impl<W: Write + Send> Writer<W> {
         let started = match format {
             OutputFormat::Csv => delimited::Rows::new(sink, b',', columns).map(Sink::Delimited),
             OutputFormat::Tsv => delimited::Rows::new(sink, b'\t', columns).map(Sink::Delimited),
-            OutputFormat::JsonLines => {
-                json::Rows::new(sink, json::ImageLayout::Lines, columns).map(Sink::Json)
-            }
-            OutputFormat::Json => json::Rows::new(sink, json::ImageLayout::Array, columns).map(Sink::Json),
+            OutputFormat::JsonLines => json::Rows::new(sink, json::Layout::Lines, columns).map(Sink::Json),
+            OutputFormat::Json => json::Rows::new(sink, json::Layout::Array, columns).map(Sink::Json),
             OutputFormat::Parquet => columnar::Parquet::new(sink, columns).map(Sink::Parquet),
             OutputFormat::Arrow => columnar::Arrow::new(sink, columns).map(Sink::Arrow),
         };

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use super::{Cell, ColumnType, Output, digits, other};
 
 /// What stands around the objects.
-pub(super) enum ImageLayout {
+pub(super) enum Layout {
     /// One object per line.
     Lines,
     /// `[`, objects separated by commas, `]`.
@@ -15,15 +15,15 @@ pub(super) enum ImageLayout {
 
 pub(super) struct Rows<W> {
     sink: W,
-    layout: ImageLayout,
+    layout: Layout,
     keys: Vec<String>, // `"name":`
     buffer: Vec<u8>,
     empty: bool,
 }
 
 impl<W: Write> Rows<W> {
-    pub fn new(mut sink: W, layout: ImageLayout, columns: &[(String, ColumnType)]) -> io::Result<Self> {
-        if let ImageLayout::Array = layout {
+    pub fn new(mut sink: W, layout: Layout, columns: &[(String, ColumnType)]) -> io::Result<Self> {
+        if let Layout::Array = layout {
             sink.write_all(b"[")?;
         }
         let key = |(name, _): &(String, ColumnType)| {
@@ -36,9 +36,9 @@ impl<W: Write> Rows<W> {
     pub fn write(&mut self, columns: &[Output], rows: usize) -> io::Result<()> {
         for row in 0..rows {
             let before: &[u8] = match self.layout {
-                ImageLayout::Lines => b"{",
-                ImageLayout::Array if self.empty => b"\n{",
-                ImageLayout::Array => b",\n{",
+                Layout::Lines => b"{",
+                Layout::Array if self.empty => b"\n{",
+                Layout::Array => b",\n{",
             };
             self.empty = false;
             self.buffer.extend_from_slice(before);
@@ -51,7 +51,7 @@ impl<W: Write> Rows<W> {
                     Cell::Text(text) => serde_json::to_writer(&mut self.buffer, &text).map_err(other)?,
                 }
             }
-            self.buffer.extend_from_slice(if let ImageLayout::Lines = self.layout { b"}\n" } else { b"}" });
+            self.buffer.extend_from_slice(if let Layout::Lines = self.layout { b"}\n" } else { b"}" });
         }
         self.sink.write_all(&self.buffer)?;
         self.buffer.clear();
@@ -60,9 +60,9 @@ impl<W: Write> Rows<W> {
 
     pub fn finish(mut self) -> io::Result<W> {
         match self.layout {
-            ImageLayout::Lines => {}
-            ImageLayout::Array if self.empty => self.sink.write_all(b"]\n")?,
-            ImageLayout::Array => self.sink.write_all(b"\n]\n")?,
+            Layout::Lines => {}
+            Layout::Array if self.empty => self.sink.write_all(b"]\n")?,
+            Layout::Array => self.sink.write_all(b"\n]\n")?,
         }
         self.sink.flush()?;
         Ok(self.sink)
