@@ -283,7 +283,7 @@ fn lies_in_the_header() -> Vec<(String, Parts)> {
     for pointer in ["/preprocess/shift", "/preprocess/scale"] {
         *wide.header.pointer_mut(pointer).unwrap() = json!(vec![1.0; 60_000]);
     }
-    *wide.header.pointer_mut("/columns").unwrap() = json!(vec!["x"; 60_000]);
+    *wide.header.pointer_mut("/rows/columns").unwrap() = json!(vec!["x"; 60_000]);
     *wide.header.pointer_mut("/spec/flow/layers").unwrap() =
         layer(json!({ "kind": "linear", "order": (0..60_000).collect::<Vec<_>>() }));
     lies.push(("a linear map of 60000 columns".into(), wide));
