@@ -278,14 +278,29 @@ impl Args {
 
     /// Refuses flags for tables where there are images, and the other way round.
     fn refuse_what_does_not_fit(&self, source: &Source) -> Result<()> {
-        match (source.holds_images()?, self.images.given()) {
-            (false, Some(flag)) => Err(Failure::Usage(format!("{flag} is for images, and this is a table"))),
-            (true, _) if self.print_schema => Err(Failure::Usage(format!(
-                "--print-schema is for tables, and {} holds images",
+        match (source.holds_images()?, self.images.given(), self.for_tables()) {
+            (false, Some(flag), _) => {
+                Err(Failure::Usage(format!("{flag} is for images, and this is a table")))
+            }
+            (true, _, Some(flag)) => Err(Failure::Usage(format!(
+                "{flag} is for tables, and {} holds images; leave it out, or name a column of labels with --label if it \
+                 is a table",
                 self.file.display()
             ))),
             _ => Ok(()),
         }
+    }
+
+    /// The first flag that makes sense for tables only.
+    fn for_tables(&self) -> Option<&'static str> {
+        let given = [
+            ("--print-schema", self.print_schema),
+            ("--text", !self.text.is_empty()),
+            ("--unlabelled-value", !self.unlabelled_value.is_empty()),
+            ("--numeric, --categorical, --date or --ignore", !self.declared.declared().is_empty()),
+            ("--preset reference-code", matches!(self.preset, PresetName::ReferenceCode)),
+        ];
+        given.iter().find(|(_, given)| *given).map(|(flag, _)| *flag)
     }
 
     /// An error of the settings, with the file that they came from.

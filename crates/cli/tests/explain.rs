@@ -107,7 +107,7 @@ fn a_table_without_labels_says_what_to_give() {
     assert!(summary.contains("explain.html"), "{summary}");
     let page = bench.read("explain.html");
     check_page(&page, &SECTIONS);
-    for option in ["labels", "out-of-distribution"] {
+    for option in ["with labels", "Out-of-distribution"] {
         assert!(page.contains(option), "{option}");
     }
     let found = json(&bench.ok("explain m.flow test.csv --json --out g.html --rows 50"));

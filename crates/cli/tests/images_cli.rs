@@ -337,7 +337,7 @@ fn tables_and_images_are_not_mixed_up() {
     );
     bench.fails("fit train.csv --label label --model n --size 8x8", 2, &["--size", "table"]);
     bench.fails("fit train --model n --size 8", 2, &["--size", "32x32"]);
-    bench.fails("fit train --model n --report r.html", 2, &["--report", "tables"]);
+    bench.fails("fit train --model n --print-schema", 2, &["--print-schema", "tables"]);
     bench.fails("fit train --model n --preset reference-code", 2, &["reference-code", "tables"]);
     bench.fails("fit train --model n --ignore a", 2, &["--ignore", "tables"]);
     assert!(["n", "p", "s.png"].iter().all(|name| !bench.path(name).exists()), "{:?}", bench.files());
