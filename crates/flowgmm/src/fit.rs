@@ -14,7 +14,7 @@ use semisup::Classifier as _;
 
 use crate::{
     Cost, Decision, Error, Fitter, Model, Preset, Result, Settings, Source,
-    fitter::evenly_spaced,
+    fitter::some_rows,
     observer::{Observer, Phase},
     recipe::Recipe,
     settings::Override,
@@ -147,7 +147,7 @@ impl Fit {
     /// Bits per pixel value of training images (1000 of them, evenly spaced, if there are more); `None` of tables.
     pub fn bits_per_dim(&self) -> Option<f64> {
         let layout = self.model.rows().layout()?;
-        let x = evenly_spaced(self.training.data.x(), MEASURED);
+        let x = some_rows(self.training.data.x(), MEASURED);
         let x = dequantised(x.view(), &mut semisup::rng(0));
         Some(bits_per_dim(&self.model.score(x.view()).log_marginal, layout.pixels()))
     }

@@ -140,7 +140,7 @@ impl<'a> Fitter<'a> {
         }
         let (state, mut gmm) = self.train(train, &rows, seed, state, &progress, observer)?;
         problem.check_finite(&gmm, &state)?;
-        let sample = evenly_spaced(problem.x.view(), 256);
+        let sample = some_rows(problem.x.view(), 256);
         let provenance = Provenance {
             version: env!("CARGO_PKG_VERSION").into(),
             seed: self.seed,
@@ -181,7 +181,7 @@ impl<'a> Fitter<'a> {
             provenance,
             history: state.history,
         };
-        model.learn_typicality(evenly_spaced(self.data.x(), 4096).view());
+        model.learn_typicality(some_rows(self.data.x(), 4096).view());
         check_finite(&model, self.data)?;
         Ok(model)
     }
@@ -315,7 +315,7 @@ impl<'a> Fitter<'a> {
         let mut rng = stream(seed, Purpose::Parameters, 0);
         let flow = Flow::new(architecture.flow(dim), architecture.init, &mut rng, &self.place)?;
         let mut flow = flow.with_engine(self.engine);
-        flow.adapt(&self.place.rows(evenly_spaced(problem.x.view(), ADAPTING).view()));
+        flow.adapt(&self.place.rows(some_rows(problem.x.view(), ADAPTING).view()));
         let (z, q) = if architecture.means.depends_on_data() || architecture.per_class > 1 {
             (flow.encode(problem.x.view(), &self.place), problem.weights(held))
         } else {
@@ -363,10 +363,9 @@ fn check_finite(model: &Model, data: &SemiSupervised) -> Result<()> {
 /// Rows that ActNorm sees first.
 const ADAPTING: usize = 2048;
 
-/// At most `count` rows, evenly spread over all.
-pub(crate) fn evenly_spaced(x: ArrayView2<f64>, count: usize) -> Array2<f64> {
-    let count = count.min(x.nrows());
-    x.select(Axis(0), &(0..count).map(|i| i * x.nrows() / count).collect::<Vec<_>>())
+/// At most `count` rows, evenly spaced over all.
+pub(crate) fn some_rows(x: ArrayView2<f64>, count: usize) -> Array2<f64> {
+    x.select(Axis(0), &split::evenly_spaced(x.nrows(), count))
 }
 
 fn start_seed(seed: u64, start: usize) -> u64 {

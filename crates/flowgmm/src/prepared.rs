@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ndarray::{Array2, Axis};
-use semisup::{Preprocess, SemiSupervised};
+use semisup::{Preprocess, SemiSupervised, metrics::log_sum_exp, split::evenly_spaced};
 
 use crate::{
     Error, Result,
@@ -174,29 +174,24 @@ impl Prepared {
 
     /// log p(x, k) of some unlabelled rows, evenly spread.
     fn unlabelled_joint(&self, gmm: &FlowGmm) -> Array2<f64> {
-        let count = self.unlabelled.len().min(CONFIDENCE_ROWS);
-        let rows: Vec<usize> =
-            (0..count).map(|i| self.unlabelled[i * self.unlabelled.len() / count]).collect();
+        let some = evenly_spaced(self.unlabelled.len(), CONFIDENCE_ROWS);
+        let rows: Vec<usize> = some.into_iter().map(|at| self.unlabelled[at]).collect();
         gmm.log_joint(self.x.select(Axis(0), &rows).view())
     }
 
     /// Mean log p(y | x) of held-out labelled rows plus mean log p(x) per dimension of unlabelled rows.
     pub fn score(&self, gmm: &FlowGmm, held: &[usize]) -> f64 {
-        let log_sum = |row: ndarray::ArrayView1<f64>| {
-            let max = row.fold(f64::NEG_INFINITY, |a, &b| a.max(b));
-            row.iter().map(|v| (v - max).exp()).sum::<f64>().ln() + max
-        };
         let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len().max(1) as f64;
         let joint = self.joint_of(gmm, held);
         let held: Vec<usize> = held.iter().map(|&at| self.labelled[at]).collect();
         let own = held
             .iter()
             .zip(joint.rows())
-            .map(|(&row, joint)| joint[self.y[row].expect("held rows are labelled")] - log_sum(joint));
+            .map(|(&row, joint)| joint[self.y[row].expect("held rows are labelled")] - log_sum_exp(joint));
         let labelled = mean(own.collect());
         let rows: Vec<usize> = self.unlabelled.iter().copied().take(4096).collect();
         let joint = gmm.log_joint(self.x.select(Axis(0), &rows).view());
-        let unlabelled = mean(joint.rows().into_iter().map(log_sum).collect());
+        let unlabelled = mean(joint.rows().into_iter().map(log_sum_exp).collect());
         let score = labelled + unlabelled / gmm.dim() as f64;
         if score.is_nan() { f64::NEG_INFINITY } else { score }
     }

@@ -16,7 +16,7 @@ use flowgmm_learners::{
     self_training,
 };
 use ndarray::{Array1, Array2, ArrayView2, Axis};
-use semisup::Preprocess;
+use semisup::{Preprocess, split::evenly_spaced};
 use serde::{Deserialize, Serialize};
 
 use crate::{Result, config::Prepare};
@@ -98,9 +98,9 @@ impl Ready {
             Self::Graph { graph, alpha } => spread(graph.clone(), y, n_classes, *alpha),
             Self::SelfTraining { columns, c, threshold } => {
                 let unlabelled: Vec<usize> = (0..y.len()).filter(|&row| y[row].is_none()).collect();
-                let count = unlabelled.len().min(SELF_TRAINING_ROWS);
                 // Evenly spaced, so that no order of the rows matters.
-                let some = (0..count).map(|i| unlabelled[i * unlabelled.len() / count]);
+                let some = evenly_spaced(unlabelled.len(), SELF_TRAINING_ROWS);
+                let some = some.into_iter().map(|at| unlabelled[at]);
                 let rows: Vec<usize> = (0..y.len()).filter(|&row| y[row].is_some()).chain(some).collect();
                 let known: Vec<Option<usize>> = rows.iter().map(|&row| y[row]).collect();
                 let x = columns.select(Axis(0), &rows);

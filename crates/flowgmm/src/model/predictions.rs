@@ -8,7 +8,7 @@
 use flowgmm_core::{SCORING_BATCH, tensor::to_array};
 use flowgmm_data::{Cells, Column, Frame};
 use ndarray::{Array1, Array2, ArrayView2, s};
-use semisup::metrics::arg_max;
+use semisup::metrics::{arg_max, log_sum_exp};
 
 use super::Model;
 use crate::{Error, Result, rows::numbers, source::RowNames};
@@ -106,8 +106,7 @@ impl Model {
         for ((mut row, mut conditional), gain) in
             log_probs.rows_mut().into_iter().zip(log_conditional.rows_mut()).zip(gain)
         {
-            let max = row.fold(f64::NEG_INFINITY, |a, &b| a.max(b));
-            let log_sum = row.iter().map(|v| (v - max).exp()).sum::<f64>().ln() + max;
+            let log_sum = log_sum_exp(row.view());
             log_marginal.push(log_sum + gain);
             row -= log_sum;
             if self.temperature != 1.0 {

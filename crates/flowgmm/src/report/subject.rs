@@ -3,6 +3,7 @@
 use flowgmm_core::tensor::Place;
 use ndarray::{Array2, Axis};
 use semisup::SemiSupervised;
+pub(super) use semisup::split::evenly_spaced;
 
 use super::{Overview, ReportRequest};
 use crate::{
@@ -155,10 +156,4 @@ impl TestRows {
         }
         Ok((test, chunks.into_warnings()))
     }
-}
-
-/// At most `most` of `n` positions, evenly spaced.
-pub(super) fn evenly_spaced(n: usize, most: usize) -> Vec<usize> {
-    let count = n.min(most);
-    (0..count).map(|i| i * n / count).collect()
 }
