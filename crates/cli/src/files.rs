@@ -77,7 +77,7 @@ impl Files {
                     )));
                 }
             }
-            check_writable(path)?;
+            check_writable(path, *kind)?;
             if !self.force && !replaceable(path, *kind).map_err(Failure::io(path))? {
                 return Err(Failure::Usage(format!(
                     "{argument} {} exists and is not {}: it would be overwritten. Choose another name, or replace it with \
@@ -164,14 +164,16 @@ fn head(path: &Path) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// Checks, before hours of work, that a file can be put at `path`.
-fn check_writable(path: &Path) -> Result<()> {
+/// Checks, before hours of work, that a file can be put at `path`. A table may also go to a device or a pipe, which is
+/// written to and not replaced.
+fn check_writable(path: &Path, kind: Kind) -> Result<()> {
     if path.exists() && !path.is_file() {
-        if path.is_dir() {
-            let what = io::Error::other("cannot be replaced: it is a directory");
-            return Err(Failure::io(path)(what));
-        }
-        return Ok(()); // a device or a pipe is written to, not replaced
+        let what = match (path.is_dir(), kind) {
+            (true, _) => "a directory",
+            (false, Kind::Table) => return Ok(()),
+            (false, _) => "not a regular file",
+        };
+        return Err(Failure::io(path)(io::Error::other(format!("cannot be replaced: it is {what}"))));
     }
     let probe = beside(path);
     let made = File::create(&probe);

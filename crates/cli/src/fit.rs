@@ -36,19 +36,20 @@ use outcome::Outcome;
 #[derive(clap::Args)]
 #[command(next_help_heading = "Rows")]
 pub struct Args {
-    /// Table: CSV, TSV, JSON lines (also gzipped), Parquet, Arrow, NPY or NPZ; `-` reads standard input. Or images: a
-    /// folder with a folder for each class and `unlabelled`, IDX, CIFAR-10's .bin, SVHN's .mat, NPZ
+    /// Table: CSV, TSV, JSON lines, Parquet, Arrow, NPY, NPZ, or `-`. Or images: folders by class, IDX, CIFAR-10's
+    /// .bin, SVHN's .mat, NPZ
+    #[arg(help_heading = "Arguments")]
     file: PathBuf,
     /// Column that holds the label; an empty cell means unlabelled
     #[arg(short, long, value_name = "COLUMN")]
     label: Option<String>,
-    /// Value of the label column that means unlabelled, besides an empty cell
+    /// Value of the label column that means unlabelled, too
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     unlabelled_value: Vec<String>,
-    /// More tables of unlabelled rows with the same columns, or more images
+    /// More unlabelled rows with the same columns, or images
     #[arg(short, long, value_name = "FILE", num_args = 1..)]
     unlabelled: Vec<PathBuf>,
-    /// Rows with labels to evaluate the model on at the end; used for nothing else
+    /// Labelled rows to evaluate on at the end, and for nothing else
     #[arg(short, long, value_name = "FILE")]
     pub test: Option<PathBuf>,
     #[command(flatten)]
@@ -78,7 +79,7 @@ pub struct OutputArgs {
     /// Model file to write
     #[arg(short, long, value_name = "OUT", required_unless_present_any = ["print_config", "print_schema", "learner"])]
     model: Option<PathBuf>,
-    /// HTML report to write: what was chosen, how far to trust it; takes about as long again
+    /// HTML report: what was chosen and how far to trust it; takes as long again
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["print_config", "print_schema"])]
     report: Option<PathBuf>,
     /// Directory for checkpoints, so that an interrupted fit can go on
@@ -89,10 +90,10 @@ pub struct OutputArgs {
     resume: bool,
     /// Time between checkpoints
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, allow_negative_numbers = true,
-        env = "FLOWGMM_CHECKPOINT_EVERY", hide_short_help = true, hide_long_help = true)]
+        env = "FLOWGMM_CHECKPOINT_EVERY", hide_short_help = true)]
     checkpoint_every: Duration,
     /// With --learner: class and probabilities of every row or image, those with a label too, in their order
-    #[arg(long, value_name = "OUT", hide_short_help = true, hide_long_help = true)]
+    #[arg(long, value_name = "OUT", hide_short_help = true)]
     pub predictions: Option<PathBuf>,
 }
 
@@ -100,7 +101,7 @@ pub struct OutputArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Settings")]
 pub struct SettingArgs {
-    /// Where settings come from: auto (the data), paper or reference-code (the authors')
+    /// Settings: auto (from the data), paper, or reference-code (the authors')
     #[arg(
         short,
         long,
@@ -125,7 +126,7 @@ pub struct SettingArgs {
     #[arg(long)]
     print_config: bool,
     /// Another learner in FlowGMM's place, to compare with: any that `bench` knows
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["model", "report", "config", "preset", "engine",
+    #[arg(long, value_name = "NAME", hide_short_help = true, conflicts_with_all = ["model", "report", "config", "preset", "engine",
         "device", "checkpoint", "print_config", "print_schema"])]
     pub learner: Option<String>,
     /// Code that computes couplings [default: fused]

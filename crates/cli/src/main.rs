@@ -47,6 +47,7 @@ use exit::{Failure, Result};
     long_version = version::long(),
     arg_required_else_help = true,
     max_term_width = 100,
+    disable_help_flag = true,
     after_help = exit::HELP
 )]
 struct Cli {
@@ -85,6 +86,9 @@ struct Global {
         hide_long_help = true
     )]
     log: Option<String>,
+    /// Print help
+    #[arg(short, long, global = true, action = clap::ArgAction::HelpShort)]
+    help: Option<bool>,
 }
 
 #[derive(Subcommand)]
@@ -100,6 +104,7 @@ enum Command {
     Fit(Box<fit::Args>),
     /// Give each row a class, probabilities, a log-likelihood and how typical it is
     #[command(after_help = "Example:\n  flowgmm predict iris.flow new.csv --keep id > predictions.csv\n\
+                            All flags: flowgmm man predict\n\
                             Columns: class, p_<class>, log_p_<class>, log_p, boundary, typicality")]
     Predict(predict::Args),
     /// Compare a model's predictions with known labels
@@ -108,7 +113,7 @@ enum Command {
     /// Fit a model's confidence to labelled rows that it has not seen
     #[command(after_help = "Example:\n  flowgmm calibrate iris.flow held-out.csv --out calibrated.flow")]
     Calibrate(calibrate::Args),
-    /// Show on one page what a model does with rows, and how far each prediction can be trusted
+    /// Show on one page what a model does with rows, and how far to trust it
     #[command(after_help = "Example:\n  flowgmm explain iris.flow test.csv --out explain.html")]
     Explain(Box<explain::Args>),
     /// Generate new rows or images
@@ -134,7 +139,7 @@ enum Command {
         after_help = "Example:\n  flowgmm completions bash > ~/.local/share/bash-completion/completions/flowgmm"
     )]
     Completions(reference::CompletionsArgs),
-    /// Print the manual page of a command, with every flag, or write all pages to a directory
+    /// Print the manual page of a command, with every flag
     #[command(
         after_help = "Example:\n  flowgmm man fit | man -l -\n  flowgmm man --out ~/.local/share/man/man1"
     )]
@@ -220,7 +225,7 @@ impl Global {
 #[derive(clap::Args)]
 struct OnDevice {
     /// Device to compute on: cpu, gpu, gpu:1 (the second GPU) or gpu-software [default: cpu]
-    #[arg(long, value_name = "NAME", env = "FLOWGMM_DEVICE", hide_short_help = true, hide_long_help = true)]
+    #[arg(long, value_name = "NAME", env = "FLOWGMM_DEVICE", hide_short_help = true)]
     device: Option<DeviceName>,
 }
 

@@ -56,10 +56,10 @@ pub fn write_whole(path: &Path, content: &[u8]) -> Result<()> {
 /// Where a table goes, and how its cells are written.
 #[derive(clap::Args)]
 pub struct TableArgs {
-    /// File to write: .csv, .tsv, .jsonl, .json, .parquet or .arrow [default: CSV on stdout]
+    /// File: .csv, .tsv, .jsonl, .json, .parquet, .arrow [default: CSV on stdout]
     #[arg(short, long, value_name = "OUT", help_heading = "Output")]
     pub out: Option<PathBuf>,
-    /// Put ' before texts that a spreadsheet would take for a formula [default: as they are]
+    /// Put ' before texts that a spreadsheet would take for a formula
     #[arg(long, help_heading = "Output")]
     spreadsheet_safe: bool,
 }

@@ -9,7 +9,7 @@ use flowgmm::{
 
 /// Where the labels of a command's rows are.
 #[derive(clap::Args)]
-#[command(next_help_heading = "Labels")]
+#[command(next_help_heading = "Rows")]
 pub struct Truth {
     /// Column that holds the label [default: as in training]
     #[arg(short, long, value_name = "COLUMN")]
@@ -32,25 +32,25 @@ impl Truth {
 
 /// How files of rows are read.
 #[derive(clap::Args)]
-#[command(next_help_heading = "Reading")]
+#[command(next_help_heading = "Rows")]
 pub struct ReadingArgs {
     /// csv, tsv, jsonl, parquet, arrow, npy or npz [default: what the file looks like]
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", hide_short_help = true)]
     format: Option<InputFormat>,
-    /// The file has no header; its columns are called c1, c2, ...
+    /// No header; columns are called c1, c2, ...
     #[arg(long)]
     no_header: bool,
-    /// Text that means a missing cell [default: NA, N/A, NaN, null, none, ? and -]
+    /// Text of a missing cell [default: NA, N/A, NaN, null, none, ?, -]
     #[arg(long, value_name = "TEXT")]
     missing: Vec<String>,
     /// Of an NPZ file, read only the arrays whose names end so, as in x_train and y_train
-    #[arg(long, value_name = "SUFFIX", hide_short_help = true, hide_long_help = true)]
+    #[arg(long, value_name = "SUFFIX", hide_short_help = true)]
     suffix: Option<String>,
     /// Sentence encoder of the BERT family, for columns of text
     #[arg(long, value_name = "DIR", env = "FLOWGMM_ENCODER", hide_env = true)]
     encoder: Option<PathBuf>,
     /// Tokens of a text that are read [default: as the encoder says]
-    #[arg(long, value_name = "N", hide_short_help = true, hide_long_help = true)]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     max_tokens: Option<usize>,
     /// Directory that keeps embeddings, by content [default: flowgmm in the user's cache directory]
     #[arg(

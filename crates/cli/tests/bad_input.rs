@@ -102,7 +102,10 @@ fn requests_that_make_no_sense() {
         2,
         &["checkpoint-every"],
     );
-    bench.fails("predict m test.csv", 2, &["--out"]);
+    bench.fails("calibrate m test.csv", 2, &["--out"]);
+    bench.fails("predict test.csv m", 2, &["swapped", "m is a model", "test.csv"]);
+    bench.fails("evaluate train.csv m", 2, &["swapped"]);
+    bench.fails("fit train.csv --label label --model n --threads 10000", 2, &["--threads 10000", "cores"]);
     bench.fails("demo spirals", 2, &["spirals", "moons"]);
     bench.fails("explode", 2, &["explode"]);
     assert!(bench.ok("--help").contains("Exit codes"));

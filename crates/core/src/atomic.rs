@@ -20,7 +20,12 @@ use std::{
 /// assert_eq!(std::fs::read(&path)?, b"second");
 /// # Ok::<(), std::io::Error>(())
 /// ```
+///
+/// What is no regular file, such as a device, is never replaced: that is an error.
 pub fn atomic_write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if path.metadata().is_ok_and(|found| !found.is_file()) {
+        return Err(io::Error::other("cannot be replaced: it is not a regular file"));
+    }
     let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let prefix = format!(".{name}.");
@@ -72,6 +77,16 @@ mod tests {
         assert!(atomic_write(&taken, b"bytes").is_err(), "a directory is in the way");
         assert_eq!(names(directory.path()), ["taken"]);
         assert!(atomic_write(&directory.path().join("absent/file"), b"bytes").is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_device_is_not_replaced() {
+        let directory = tempfile::tempdir().unwrap();
+        let link = directory.path().join("link");
+        std::os::unix::fs::symlink("/dev/null", &link).unwrap();
+        assert!(atomic_write(&link, b"bytes").is_err());
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     }
 
     #[cfg(unix)]
