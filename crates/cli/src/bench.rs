@@ -57,8 +57,14 @@ pub fn run(args: &Args, global: &Global) -> Result<()> {
     }
     interrupt::listen()?;
     let registry = flowgmm_bench::registry();
-    let plan = Plan::read(&args.plan).and_then(|plan| plan.only(&args.only)).map_err(failure)?;
-    plan.check(&registry).map_err(failure)?;
+    let plan = Plan::read(&args.plan).and_then(|plan| plan.only(&args.only));
+    let plan =
+        plan.and_then(|plan| plan.check(&registry).map(|()| plan)).map_err(|error| match failure(error) {
+            Failure::Usage(what) | Failure::Data(what) => {
+                Failure::Usage(format!("plan {}: {what}", text::path(&args.plan)))
+            }
+            other => other,
+        })?;
     let name = args.plan.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let beside = || args.plan.with_file_name("results").join(&name);
     let out = args.out.clone().unwrap_or_else(beside);

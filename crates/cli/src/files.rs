@@ -77,6 +77,9 @@ impl Files {
                     )));
                 }
             }
+            if *kind == Kind::Table && path.extension().is_some() {
+                OutputFormat::of(path).map_err(|error| Failure::Usage(format!("{argument} {error}")))?;
+            }
             check_writable(path, *kind)?;
             if !self.force && !replaceable(path, *kind).map_err(Failure::io(path))? {
                 return Err(Failure::Usage(format!(

@@ -354,7 +354,9 @@ impl Args {
     /// An error of the settings, with the file that they came from.
     fn named_config(&self, error: flowgmm::Error) -> Failure {
         match (&error, self.config()) {
-            (flowgmm::Error::Request(what), Some(path)) => config::wrong(path, what),
+            (flowgmm::Error::Request(what) | flowgmm::Error::Config(what), Some(path)) => {
+                config::wrong(path, what)
+            }
             _ => error.into(),
         }
     }

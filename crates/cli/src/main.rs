@@ -210,9 +210,11 @@ impl Global {
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let most = (THREADS_PER_CORE * cores).max(MANY_THREADS);
         if threads > most {
-            return Err(Failure::Usage(format!(
-                "--threads {threads}: this machine has {cores} cores; use at most {most}"
-            )));
+            let what = format!("this machine has {cores} cores; use at most {most}");
+            return Err(match (self.threads, config) {
+                (None, Some(path)) => config::wrong(path, &format!("threads = {threads}: {what}")),
+                _ => Failure::Usage(format!("--threads {threads}: {what}")),
+            });
         }
         rayon::ThreadPoolBuilder::new()
             .num_threads(threads)

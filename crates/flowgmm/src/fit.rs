@@ -197,6 +197,9 @@ impl Training {
     /// Chooses settings for these rows and overrides them as the request says.
     pub fn plan(&self, request: &Request, observer: &mut dyn Observer) -> Result<FitPlan> {
         observer.phase(&Phase::Choosing, None);
+        // Mistakes in the request are found before the work of choosing.
+        let start = Recipe::start(request.preset, &self.data)?;
+        Settings::gather(&start.config, &request.overrides)?.config.validate()?;
         let recipe = Recipe::of(request.preset, &self.data, request.seed())?;
         let settings = Settings::gather(&recipe.config, &request.overrides)?;
         let settings = settings.chosen_by(&recipe.config, &recipe.start);

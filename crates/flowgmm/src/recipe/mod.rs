@@ -36,6 +36,14 @@ pub enum Preset {
 impl Recipe {
     /// The settings of a preset for these rows. The same data and seed give the same settings.
     pub fn of(preset: Preset, data: &SemiSupervised, seed: u64) -> Result<Self> {
+        match (data.image_shape(), preset) {
+            (None, Preset::Auto) => Self::choose(data, seed),
+            _ => Self::start(preset, data),
+        }
+    }
+
+    /// The settings of a preset before anything is chosen from the rows.
+    pub(crate) fn start(preset: Preset, data: &SemiSupervised) -> Result<Self> {
         let image = |config: FitConfig, choice: &str| {
             let (what, why) = ("preset".into(), "as the preset says".into());
             Self { decisions: vec![Decision { what, choice: choice.into(), why }], ..Self::from(config) }
@@ -43,7 +51,7 @@ impl Recipe {
         Ok(match (data.image_shape(), preset) {
             (Some(shape), Preset::Paper) => image(FitConfig::paper_image(data, shape)?, "the paper's"),
             (Some(shape), _) => image(FitConfig::image(data, shape)?, "for images on CPUs"),
-            (None, Preset::Auto) => Self::choose(data, seed)?,
+            (None, Preset::Auto) => FitConfig::table(data).into(),
             (None, Preset::Paper) => FitConfig::paper(data).into(),
             (None, Preset::ReferenceCode) => FitConfig::reference_code(data).into(),
         })
