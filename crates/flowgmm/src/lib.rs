@@ -38,7 +38,7 @@
 //! the user can do about them ([`Error::kind`]); warnings are values. Everything random takes a seed, and the same seed
 //! gives the same bits at any number of threads. Computations run in the current rayon pool.
 //!
-//! The mathematics is in the crate `flowgmm-core`, whose items are here, too.
+//! The mathematics is in the crate `flowgmm-core`; what configurations and models name of it is here, too.
 
 mod card;
 mod config;
@@ -65,7 +65,14 @@ mod sheet;
 mod source;
 mod teachers;
 
-pub use flowgmm_core::*;
+// The mathematics, as far as configurations, models and their parts name it.
+pub use flowgmm_core::{
+    Architecture, Between, Bijection, Certificate, Checkpoints, Covariance, Densities, DeviceName, Em,
+    Engine, Flow, FlowGmm, FlowSpec, ImageFlow, ImageStage, Means, Mixture, MixtureSpec, MixtureStep,
+    MixtureValues, ModelSpec, ParameterSlice, Prior, Resume, Theta, Trainable, Transform, analysis,
+    atomic_write, bijection, bits_per_dim, checkpoint, dequantised, instruction_set, objective, rule, tensor,
+    train,
+};
 
 pub use card::{Card, Certificates, PixelRoundTrip, TrainingEnd, card};
 pub use config::{Calibration, Dequantise, FitConfig, MultiStart, Prepare, QuantileTransform};
