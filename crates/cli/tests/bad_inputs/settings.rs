@@ -44,7 +44,7 @@ pub const CASES: &[Case] = &[
     config!("negative noise", b"[train]\nnoise = -0.5\n", "noise"),
     config!("dropout of everything", b"[train]\ndropout = 1.0\n", "dropout"),
     config!("a batch without rows", b"[train]\nbatch_unlabelled = 0\nbatch_labelled = 0\n", "batch"),
-    config!("a negative weight", b"[train.objective]\nalignment = -1.0\n", "alignment"),
+    config!("a negative weight", b"[train.objective]\nalignment = -1.0\n", "train.objective weights"),
     config!("a standard deviation of 0", b"[architecture]\nsigma = 0.0\n", "sigma"),
     config!("an unknown device in the file", b"device = 'tpu'\n", "tpu"),
     config!("far too many threads in the file", b"threads = 100000\n[train]\nsteps = 5\n", "threads"),
