@@ -13,8 +13,11 @@ use crate::{Error, Result};
 
 mod lbfgs;
 mod logistic;
+mod plain;
 
 pub use logistic::{Logistic, self_training};
+pub use plain::{PlainLogisticModel, PlainLogisticRegression};
+pub(crate) use plain::scikit_learn_c;
 
 /// Multinomial logistic regression, which ignores unlabelled rows.
 #[derive(Clone, Copy, Debug, PartialEq)]

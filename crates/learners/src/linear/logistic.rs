@@ -12,13 +12,15 @@
 //! Self-training (Yarowsky 1995): fit on the labels, take the predictions that are confident enough as pseudo-labels, fit
 //! again, until there are no more of them.
 
-use ndarray::{Array1, Array2, ArrayView2, Axis, s};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, s};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use semisup::metrics::{arg_max, log_sum_exp};
 
 use super::lbfgs::{minimise, norm};
 use crate::targets::one_hot;
+use crate::{Error, Result};
 
 /// Rows of a chunk of parallel work: fixed, so that sums have the same bits on any number of threads.
 const CHUNK: usize = 1024;
@@ -26,14 +28,16 @@ const CHUNK: usize = 1024;
 const ROUNDS: usize = 10;
 
 /// A fitted logistic regression on rows of numbers, without class names or preprocessing.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Stored", try_from = "Stored")]
 pub struct Logistic {
     w: Array2<f64>, // [K, dim]
     b: Array1<f64>, // [K]
 }
 
 impl Logistic {
-    /// Fits rows x `[n, dim]` and targets q `[n, K]` with inverse penalty `c`.
+    /// Fits rows x `[n, dim]` and targets q `[n, K]` with inverse penalty `c`. A row whose targets sum to w counts as w
+    /// rows.
     ///
     /// # Panics
     /// If there is not one row of `q` per row of `x`.
@@ -55,6 +59,28 @@ impl Logistic {
         Self { w, b: b.to_owned() }
     }
 
+    /// W, `[K, dim]`.
+    pub fn weights(&self) -> ArrayView2<'_, f64> {
+        self.w.view()
+    }
+
+    /// b, `[K]`.
+    pub fn intercepts(&self) -> ArrayView1<'_, f64> {
+        self.b.view()
+    }
+
+    /// Checks that a regression from a file is one of `dim` columns and `n_classes`. Its numbers are finite: others are
+    /// refused when it is read.
+    pub fn validate(&self, dim: usize, n_classes: usize) -> Result<()> {
+        if self.w.dim() == (n_classes, dim) {
+            return Ok(());
+        }
+        let (found_classes, found) = self.w.dim();
+        let why =
+            format!("{found} columns and {found_classes} classes, expected {dim} and {n_classes}");
+        Err(Error::Damaged { what: "weights of logistic regression", why })
+    }
+
     /// log p(k | x) of rows, `[n, K]`.
     pub fn log_probs(&self, x: ArrayView2<f64>) -> Array2<f64> {
         let mut out = x.dot(&self.w.t()) + &self.b;
@@ -63,6 +89,38 @@ impl Logistic {
             row -= log_sum;
         });
         out
+    }
+}
+
+/// What a file holds of a logistic regression.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    weights: Vec<f64>, // W, [K, dim] row by row
+    intercepts: Vec<f64>,
+}
+
+impl From<Logistic> for Stored {
+    fn from(model: Logistic) -> Self {
+        Self { weights: model.w.iter().copied().collect(), intercepts: model.b.to_vec() }
+    }
+}
+
+impl TryFrom<Stored> for Logistic {
+    type Error = Error;
+
+    fn try_from(Stored { weights, intercepts }: Stored) -> Result<Self> {
+        let (k, n) = (intercepts.len(), weights.len());
+        let damaged = |why: String| Error::Damaged { what: "weights of logistic regression", why };
+        if k == 0 || n == 0 || n % k != 0 {
+            return Err(damaged(format!("{n} weights for {k} classes")));
+        }
+        // Sums of products with rows must be finite, too.
+        if !weights.iter().chain(&intercepts).all(|number| number.abs() < 1e100) {
+            return Err(damaged("a weight is not finite, or beyond 1e100".into()));
+        }
+        let w = Array2::from_shape_vec((k, n / k), weights).expect("whole rows");
+        Ok(Self { w, b: intercepts.into() })
     }
 }
 
