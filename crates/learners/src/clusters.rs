@@ -83,27 +83,25 @@ impl ClusterFeatures {
     /// If x does not have as many columns as the clusters were fitted to.
     pub fn apply(&self, x: ArrayView2<f64>) -> Array2<f64> {
         let mut features = Array2::zeros((x.nrows(), self.width()));
-        for members in self.memberships(x) {
-            for (row, member) in members.into_iter().enumerate() {
-                features[[row, member]] = self.value();
-            }
+        for ((row, _), &member) in self.memberships(x).indexed_iter() {
+            features[[row, member as usize]] = self.value();
         }
         features
     }
 
-    /// For each run the feature of each row's cluster, `[runs][n]`.
+    /// The features of each row that are not 0, one for each run: `[n, runs]`.
     ///
     /// # Panics
     /// If x does not have as many columns as the clusters were fitted to.
-    pub(crate) fn memberships(&self, x: ArrayView2<f64>) -> Vec<Vec<usize>> {
+    pub fn memberships(&self, x: ArrayView2<f64>) -> Array2<u32> {
         assert_eq!(x.ncols(), self.dim, "columns of clusters");
+        let mut members = Array2::zeros((x.nrows(), self.runs.len()));
         let mut offset = 0;
-        let of_run = |run: &Run| {
-            let own = run.nearest(x).into_iter().map(|cluster| offset + cluster).collect();
+        for (run, mut members) in self.runs.iter().zip(members.columns_mut()) {
+            members.iter_mut().zip(run.nearest(x)).for_each(|(member, k)| *member = (offset + k) as u32);
             offset += run.n_clusters();
-            own
-        };
-        self.runs.iter().map(of_run).collect()
+        }
+        members
     }
 
     /// Checks clusters from a file: columns below `dim`, whole centres of finite numbers.

@@ -65,8 +65,8 @@ pub use nets::{Mlp, NetModel, PiModel};
 pub use pool::{Expert, ExpertPool, Experts};
 pub use svm::{SVC_ROWS, SupportVectors, Svc, SvcModel};
 pub use trees::{
-    Boosted, BoostedModel, ExtraTrees, Forest, ForestModel, GradientBoosting, MaxFeatures, RandomForest, Sampling,
-    Splitter, TreeSettings,
+    Boosted, BoostedModel, ExtraTrees, Forest, ForestModel, GradientBoosting, MaxFeatures, RandomForest,
+    Sampling, Splitter, TreeSettings,
 };
 pub use two_sample::{TwoSample, TwoSampleClassifier, two_sample};
 

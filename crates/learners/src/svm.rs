@@ -124,11 +124,16 @@ impl SupportVectors {
         let all: Vec<usize> = (0..y.len()).collect();
         let temperature = held_out_temperature(&kernel, y, n_classes, c, seed);
         let fitted = fit_pairs(&kernel, &all, y, n_classes, c);
-        let mut kept: Vec<usize> = fitted.iter().flat_map(|pair| &pair.support).map(|&row| row as usize).collect();
+        let mut kept: Vec<usize> =
+            fitted.iter().flat_map(|pair| &pair.support).map(|&row| row as usize).collect();
         kept.sort_unstable();
         kept.dedup();
         let renumber = |pair: Pair| Pair {
-            support: pair.support.iter().map(|&row| kept.partition_point(|&k| k < row as usize) as u32).collect(),
+            support: pair
+                .support
+                .iter()
+                .map(|&row| kept.partition_point(|&k| k < row as usize) as u32)
+                .collect(),
             ..pair
         };
         let rows = x.select(Axis(0), &kept).iter().copied().collect();
@@ -195,13 +200,7 @@ impl Pair {
 }
 
 /// The machines of all pairs, of `rows` alone.
-fn fit_pairs(
-    kernel: &Array2<f32>,
-    rows: &[usize],
-    y: &[usize],
-    n_classes: usize,
-    c: f64,
-) -> Vec<Pair> {
+fn fit_pairs(kernel: &Array2<f32>, rows: &[usize], y: &[usize], n_classes: usize, c: f64) -> Vec<Pair> {
     let pairs: Vec<(usize, usize)> =
         (0..n_classes).flat_map(|i| (i + 1..n_classes).map(move |j| (i, j))).collect();
     let fit = |(i, j): (usize, usize)| {

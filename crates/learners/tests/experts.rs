@@ -32,7 +32,8 @@ const SMALL: Experts = Experts { n_trees: 20, c: 1. };
 #[test]
 fn forests_fit_their_rows_and_forget_rows_of_weight_zero() {
     let (x, y) = rows(60, 1);
-    let wrong: Vec<usize> = y.iter().enumerate().map(|(i, &k)| if i < 20 { (k + 1) % 3 } else { k }).collect();
+    let wrong: Vec<usize> =
+        y.iter().enumerate().map(|(i, &k)| if i < 20 { (k + 1) % 3 } else { k }).collect();
     let weights: Vec<f64> = (0..60).map(|i| f64::from(u8::from(i >= 20))).collect();
     for settings in [TreeSettings::extra_trees(50), TreeSettings::random_forest(50)] {
         let all = Forest::fit(x.view(), &y, 3, None, &settings, 1).unwrap();

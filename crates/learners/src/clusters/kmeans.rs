@@ -73,7 +73,8 @@ mod tests {
 
     #[test]
     fn three_separate_groups_have_their_means_as_centres() {
-        let x = Array2::from_shape_fn((60, 2), |(i, j)| (i % 3) as f32 * 10. + ((i * 7 + j) % 5) as f32 * 0.1);
+        let x =
+            Array2::from_shape_fn((60, 2), |(i, j)| (i % 3) as f32 * 10. + ((i * 7 + j) % 5) as f32 * 0.1);
         let found = centres(x.view(), 3, 20, &mut semisup::rng(1));
         let groups = nearest(x.view(), found.view());
         for group in 0..3 {

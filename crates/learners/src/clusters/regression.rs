@@ -1,13 +1,13 @@
 //! Logistic regression on columns and cluster memberships together.
 
-use ndarray::{Array2, ArrayView2, Axis, concatenate};
+use ndarray::{Array2, ArrayView2, Axis};
 use semisup::metrics::log_softmax;
 use semisup::{Classifier, Learner, SemiSupervised};
 use serde::{Deserialize, Serialize};
 
 use super::ClusterFeatures;
 use crate::chunks::in_chunks;
-use crate::linear::{Logistic, scikit_learn_c};
+use crate::linear::{Features, Logistic, scikit_learn_c};
 use crate::targets::{check_rows, one_hot};
 use crate::{Error, Result};
 
@@ -72,21 +72,16 @@ pub struct ClusterLogistic {
 impl ClusterLogistic {
     /// Fits rows x `[n, dim]`: clusters of all rows, and logistic regression on those with a class in y `[n]`. `c` is the
     /// inverse of the L2 penalty, as scikit-learn defines it.
-    pub fn fit(
-        x: ArrayView2<f64>,
-        y: &[Option<usize>],
-        n_classes: usize,
-        c: f64,
-        seed: u64,
-    ) -> Result<Self> {
+    pub fn fit(x: ArrayView2<f64>, y: &[Option<usize>], n_classes: usize, c: f64, seed: u64) -> Result<Self> {
         let clusters = ClusterFeatures::fit(x, n_classes, seed)?;
         let rows: Vec<usize> = (0..y.len()).filter(|&row| y[row].is_some()).collect();
         let labels: Vec<Option<usize>> = rows.iter().map(|&row| y[row]).collect();
         let x = x.select(Axis(0), &rows);
         check_rows(x.view(), &labels.iter().flatten().copied().collect::<Vec<_>>(), n_classes, None)?;
-        let both = concatenate(Axis(1), &[x.view(), clusters.apply(x.view()).view()]).expect("equal rows");
         let q = one_hot(&labels, n_classes);
-        let logistic = Logistic::fit(both.view(), q.view(), scikit_learn_c(c, n_classes)?);
+        let groups = clusters.memberships(x.view());
+        let features = features(&clusters, x.view(), groups.view());
+        let logistic = Logistic::fit_features(features, q.view(), scikit_learn_c(c, n_classes)?);
         Ok(Self { clusters, logistic })
     }
 
@@ -96,17 +91,9 @@ impl ClusterLogistic {
     /// If x does not have as many columns as the model was fitted to.
     pub fn log_probs(&self, x: ArrayView2<f64>) -> Array2<f64> {
         let (w, b) = (self.logistic.weights(), self.logistic.intercepts());
-        let dim = self.clusters.dim();
-        let (of_columns, of_members) = w.split_at(Axis(1), dim);
         in_chunks(x, CHUNK, w.nrows(), |x| {
-            let mut logits = x.dot(&of_columns.t()) + &b;
-            // A membership has one value, so its part of the product is one column of weights.
-            for members in self.clusters.memberships(x) {
-                for (mut logits, member) in logits.rows_mut().into_iter().zip(members) {
-                    logits.scaled_add(self.clusters.value(), &of_members.column(member));
-                }
-            }
-            log_softmax(logits.view())
+            let groups = self.clusters.memberships(x);
+            log_softmax(features(&self.clusters, x, groups.view()).logits(w, b).view())
         })
     }
 
@@ -115,4 +102,13 @@ impl ClusterLogistic {
         self.clusters.validate(dim)?;
         self.logistic.validate(dim + self.clusters.width(), n_classes)
     }
+}
+
+/// Columns and memberships.
+fn features<'a>(
+    clusters: &ClusterFeatures,
+    x: ArrayView2<'a, f64>,
+    groups: ArrayView2<'a, u32>,
+) -> Features<'a> {
+    Features { x, groups, n_groups: clusters.width(), value: clusters.value() }
 }

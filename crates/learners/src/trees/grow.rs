@@ -14,9 +14,9 @@ use std::ops::Range;
 use rand::Rng as _;
 use semisup::Rng;
 
+use super::Splitter;
 use super::columns::{Columns, middle, sort_key};
 use super::nodes::Tree;
-use super::Splitter;
 
 /// Labelled rows.
 pub(super) struct Rows<'a> {
@@ -52,13 +52,7 @@ struct Grower<'a> {
 }
 
 /// Grows a tree from the rows whose weight is above 0. There must be one.
-pub(super) fn grow(
-    data: &Rows,
-    weights: &[f64],
-    splitter: Splitter,
-    max_features: usize,
-    rng: Rng,
-) -> Grown {
+pub(super) fn grow(data: &Rows, weights: &[f64], splitter: Splitter, max_features: usize, rng: Rng) -> Grown {
     let rows: Vec<u32> = (0..data.columns.n() as u32).filter(|&row| weights[row as usize] > 0.).collect();
     let zeros = vec![0.; data.n_classes];
     let mut grower = Grower {
@@ -179,8 +173,9 @@ impl Grower<'_> {
     fn best_split(&mut self, node: Range<usize>, feature: u32) -> Option<Split> {
         let values = self.data.columns.column(feature as usize);
         self.sorted.clear();
-        let keyed =
-            self.rows[node].iter().map(|&row| u64::from(sort_key(values[row as usize])) << 32 | u64::from(row));
+        let keyed = self.rows[node]
+            .iter()
+            .map(|&row| u64::from(sort_key(values[row as usize])) << 32 | u64::from(row));
         self.sorted.extend(keyed);
         self.sorted.sort_unstable();
         self.left.fill(0.);

@@ -98,13 +98,16 @@ impl Nodes {
 
     /// The leaf of a tree that a row falls into.
     pub fn leaf(&self, tree: usize, row: &[f32]) -> Leaf {
-        let start = self.starts[tree] as usize;
-        let mut at = start;
-        while self.feature[at] != LEAF {
-            let goes_left = row[self.feature[at] as usize] <= self.threshold[at];
-            at = if goes_left { at + 1 } else { start + self.next[at] as usize };
+        let own = self.starts[tree] as usize..self.starts[tree + 1] as usize;
+        let (feature, threshold) = (&self.feature[own.clone()], &self.threshold[own.clone()]);
+        let next = &self.next[own];
+        let mut at = 0;
+        while feature[at] != LEAF {
+            // Both children are at hand before the comparison, which is a coin toss that no branch predictor wins.
+            let children = [next[at] as usize, at + 1];
+            at = children[usize::from(row[feature[at] as usize] <= threshold[at])];
         }
-        Leaf { number: self.next[at], value: self.threshold[at] }
+        Leaf { number: next[at], value: threshold[at] }
     }
 
     /// Checks that every descent over `dim` columns stays inside its tree and ends, and that `is_valid` accepts every
