@@ -120,7 +120,7 @@ fn a_class_without_labels_is_improbable_but_possible() {
     assert!(log_probs.column(2).iter().all(|log_p| log_p.exp() < 0.2));
     let (x, y): (_, Vec<usize>) = (x.select(Axis(0), &[0, 1, 4]), vec![0, 1, 1]);
     for log_probs in [
-        Boosted::fit(x.view(), &y, 3, None, &GradientBoosting::default()).unwrap().log_probs(x.view()),
+        Boosted::fit(x.view(), &y, 3, None, &GradientBoosting::default(), 1).unwrap().log_probs(x.view()),
         SupportVectors::fit(x.view(), &y, 3, 1., 1).unwrap().log_probs(x.view()),
     ] {
         assert!(log_probs.iter().all(|log_p| log_p.is_finite()));
@@ -159,7 +159,7 @@ fn settings_and_rows_out_of_range_are_named() {
     assert!(forest(&y, Some(&[-1.; 9]), &settings).contains("a weight: found -1"));
     let boosting = GradientBoosting { learning_rate: f64::NAN, ..GradientBoosting::default() };
     assert!(
-        Boosted::fit(x.view(), &y, 3, None, &boosting).unwrap_err().to_string().contains("learning_rate")
+        Boosted::fit(x.view(), &y, 3, None, &boosting, 1).unwrap_err().to_string().contains("learning_rate")
     );
     assert!(SupportVectors::fit(x.view(), &y, 3, 0., 1).unwrap_err().to_string().contains("c: found 0"));
     let unlabelled = SMALL.fit_rows(x.view(), &[None; 9], &names(3), 1).unwrap_err().to_string();
@@ -214,7 +214,7 @@ fn damaged_regressions_clusters_and_support_vectors_are_refused() {
     assert!(damaged(&clusters, "/clusters/runs/0/columns/0", 5.into()).validate(5, 3).is_err());
     assert!(damaged(&clusters, "/clusters/runs/0/columns", Value::Array(vec![])).validate(5, 3).is_err());
     assert!(damaged(&clusters, "/clusters/runs/0/centres", vec![1.; 3].into()).validate(5, 3).is_err());
-    let boosted = Boosted::fit(x.view(), &y, 3, None, &GradientBoosting::default()).unwrap();
+    let boosted = Boosted::fit(x.view(), &y, 3, None, &GradientBoosting::default(), 1).unwrap();
     boosted.validate(5, 3).unwrap();
     assert!(damaged(&boosted, "/start", vec![0.; 2].into()).validate(5, 3).is_err());
     let pool = SMALL.fit_rows(x.view(), &labels, &names(3), 1).unwrap();

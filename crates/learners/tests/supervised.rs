@@ -87,7 +87,8 @@ fn means_of_many_trees() {
 fn gradient_boosting() {
     for case in cases("boosting", 3) {
         let settings = GradientBoosting { rounds: case.rounds, ..GradientBoosting::default() };
-        let model = Boosted::fit(matrix(&case.x).view(), &case.y, case.n_classes, None, &settings).unwrap();
+        let model =
+            Boosted::fit(matrix(&case.x).view(), &case.y, case.n_classes, None, &settings, 1).unwrap();
         let apart = largest(model.log_probs(matrix(&case.t).view()).exp() - matrix(&case.answer));
         assert!(apart < 1e-5, "{} classes: {apart}", case.n_classes);
     }

@@ -52,9 +52,9 @@ impl Learner for GradientBoosting {
         "gradient boosting".into()
     }
 
-    fn fit(&self, data: &SemiSupervised, _seed: u64) -> Result<BoostedModel> {
+    fn fit(&self, data: &SemiSupervised, seed: u64) -> Result<BoostedModel> {
         let (x, y) = labelled(data);
-        let boosted = Boosted::fit(x.view(), &y, data.n_classes(), None, self)?;
+        let boosted = Boosted::fit(x.view(), &y, data.n_classes(), None, self, seed)?;
         Ok(BoostedModel { boosted, classes: data.classes().to_vec() })
     }
 }
@@ -95,13 +95,14 @@ pub struct Boosted {
 
 impl Boosted {
     /// Fits rows x `[n, dim]` with classes y `[n]`, each below `n_classes`. `weights` `[n]` are how much each row counts,
-    /// 1 if there are none.
+    /// 1 if there are none. The seed breaks ties between columns.
     pub fn fit(
         x: ArrayView2<f64>,
         y: &[usize],
         n_classes: usize,
         weights: Option<&[f64]>,
         settings: &GradientBoosting,
+        seed: u64,
     ) -> Result<Self> {
         settings.check()?;
         within("classes", n_classes as f64, n_classes >= 2, "at least 2")?;
@@ -110,7 +111,7 @@ impl Boosted {
         let sorted = Sorted::of(&columns);
         let mut boosted = Self { dim: x.ncols(), start: start(y, n_classes, &weights), nodes: Nodes::new() };
         let mut f = Array2::from_shape_fn((x.nrows(), n_classes), |(_, k)| boosted.start[k]);
-        for _ in 0..settings.rounds {
+        for round in 0..settings.rounds {
             let p = log_softmax(f.view()).exp();
             let fit = |k: usize| {
                 let of_class: Vec<f64> = p.column(k).to_vec();
@@ -118,7 +119,9 @@ impl Boosted {
                 let residuals: Vec<f64> =
                     of_class.iter().enumerate().map(|(row, p)| is_class(row) - p).collect();
                 let targets = Targets { values: &residuals, weights: &weights };
-                let shape = Shape::grow(&columns, &sorted, &targets, settings.max_depth);
+                let mut rng = semisup::rng(seed);
+                rng.set_stream((round * n_classes + k) as u64);
+                let shape = Shape::grow(&columns, &sorted, &targets, settings.max_depth, rng);
                 let values = settings.steps(&shape, &targets, &of_class, n_classes);
                 (shape, values)
             };

@@ -2,7 +2,11 @@
 //!
 //! A split is the one of largest L R (mean_L - mean_R)^2, with L and R the weights and mean_L and mean_R the mean targets
 //! of its sides (Friedman 2001). It is found exactly: columns are sorted once for all trees, and a level of a tree is
-//! split in one walk over every column.
+//! split in one walk over every column. Columns are walked in random order, which breaks ties between them: with few rows
+//! many columns part them equally well, and trees that take different ones are better together.
+
+use rand::seq::SliceRandom as _;
+use semisup::Rng;
 
 use super::columns::{Columns, middle};
 use super::nodes::Tree;
@@ -81,11 +85,19 @@ impl Sums {
 
 impl Shape {
     /// Splits level by level, down to `max_depth` levels below the root.
-    pub fn grow(columns: &Columns, sorted: &Sorted, targets: &Targets, max_depth: usize) -> Self {
+    pub fn grow(
+        columns: &Columns,
+        sorted: &Sorted,
+        targets: &Targets,
+        max_depth: usize,
+        mut rng: Rng,
+    ) -> Self {
+        let mut features: Vec<usize> = (0..columns.dim()).collect();
         let mut shape = Self { nodes: vec![Node::default()], leaf_of: vec![0; columns.n()] };
         let mut first = 0; // of the nodes of the level
         for _ in 0..max_depth {
-            let splits = shape.splits(first, columns, sorted, targets);
+            features.shuffle(&mut rng);
+            let splits = shape.splits(first, &features, columns, sorted, targets);
             let end = shape.nodes.len();
             for (node, split) in (first..end).zip(splits) {
                 if split.is_some() {
@@ -103,10 +115,11 @@ impl Shape {
         shape
     }
 
-    /// The best split of each node from `first` on.
+    /// The best split of each node from `first` on; of equally good ones, the one whose column comes first in `features`.
     fn splits(
         &self,
         first: usize,
+        features: &[usize],
         columns: &Columns,
         sorted: &Sorted,
         targets: &Targets,
@@ -119,7 +132,7 @@ impl Shape {
             }
         }
         let mut best: Vec<Option<Split>> = vec![None; totals.len()];
-        for feature in 0..columns.dim() {
+        for &feature in features {
             let values = columns.column(feature);
             let mut lefts = vec![(Sums::default(), 0.); totals.len()]; // with the last value
             for &row in sorted.column(feature, columns.n()) {
