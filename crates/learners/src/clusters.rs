@@ -113,7 +113,7 @@ impl ClusterFeatures {
             ensure(width > 0 && columns.iter().all(|&column| (column as usize) < dim), || {
                 format!("run {run} has no columns, or one beyond the {dim}")
             })?;
-            ensure(!centres.is_empty() && centres.len() % width == 0, || {
+            ensure(!centres.is_empty() && centres.len().is_multiple_of(width), || {
                 format!("run {run} has {} numbers for centres of {width}", centres.len())
             })?;
             ensure(centres.iter().all(|number| number.is_finite()), || {

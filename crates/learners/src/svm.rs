@@ -171,7 +171,7 @@ impl SupportVectors {
         ensure(dim > 0 && n_classes >= 2 && sizes == (dim, n_classes), || {
             format!("{} columns and {} classes, expected {dim} and {n_classes}", self.dim, self.n_classes)
         })?;
-        ensure(self.rows.len() % dim == 0, || "a row is cut short".into())?;
+        ensure(self.rows.len().is_multiple_of(dim), || "a row is cut short".into())?;
         ensure(self.pairs.len() == n_classes * (n_classes - 1) / 2, || {
             format!("{} machines for {n_classes} classes", self.pairs.len())
         })?;

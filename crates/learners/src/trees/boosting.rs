@@ -169,7 +169,7 @@ impl Boosted {
         })?;
         ensure(self.start.iter().all(|score| score.is_finite()), || "a first score is not finite".into())?;
         self.nodes.validate(dim, |_| true)?;
-        ensure(self.nodes.n_trees() % self.scored().len() == 0, || "a round is not complete".into())
+        ensure(self.nodes.n_trees().is_multiple_of(self.scored().len()), || "a round is not complete".into())
     }
 }
 

@@ -102,7 +102,7 @@ impl Forest {
         ensure(dim > 0 && n_classes > 0 && sizes == (dim, n_classes), || {
             format!("{} columns and {} classes, expected {dim} and {n_classes}", self.dim, self.n_classes)
         })?;
-        ensure(self.mixed.len() % n_classes == 0, || "class shares of leaves are cut short".into())?;
+        ensure(self.mixed.len().is_multiple_of(n_classes), || "class shares of leaves are cut short".into())?;
         for (leaf, shares) in self.mixed.chunks_exact(n_classes).enumerate() {
             let sum: f32 = shares.iter().sum();
             let valid = shares.iter().all(|share| (0. ..=1.).contains(share)) && (sum - 1.).abs() < 1e-3;
