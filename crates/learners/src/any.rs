@@ -5,8 +5,9 @@ use std::fmt::Debug;
 use semisup::{Classifier, Learner, SemiSupervised};
 
 use crate::{
-    GaussianMixture, LabelSpreading, LogisticRegression, M1M2, Mlp, NearestNeighbours, PiModel,
-    RbfLabelSpreading, RowLength, SelfTraining, SpreadKernel, Standardised, Tuned,
+    ClusterRegression, Experts, ExtraTrees, GaussianMixture, GradientBoosting, LabelSpreading,
+    LogisticRegression, M1M2, Mlp, NearestNeighbours, PiModel, PlainLogisticRegression, RandomForest,
+    RbfLabelSpreading, RowLength, SelfTraining, SpreadKernel, Standardised, Svc, Tuned,
 };
 
 /// An error of any learner.
@@ -64,6 +65,13 @@ pub fn names() -> &'static [&'static str] {
         "knn-raw",
         "knn-unit",
         "logistic-regression",
+        "logistic-regression-plain",
+        "extra-trees",
+        "random-forest",
+        "gradient-boosting",
+        "svc",
+        "cluster-regression",
+        "experts",
         "mlp",
         "pi-model",
         "m1m2",
@@ -83,6 +91,12 @@ pub fn names() -> &'static [&'static str] {
 /// | knn, knn-raw | k nearest labelled rows, k of 1, 3, 5, 9 by cross-validation | standardised, raw |
 /// | knn-unit | k nearest labelled rows by angle, as in the paper | standardised, then each row normalised to length 1 |
 /// | logistic-regression | C of 1, 0.1, 0.01, 10 by cross-validation | standardised |
+/// | logistic-regression-plain | C = 1, as scikit-learn's default | standardised |
+/// | extra-trees, random-forest | 500 trees, otherwise scikit-learn's defaults | raw |
+/// | gradient-boosting | scikit-learn's defaults, see [`GradientBoosting`] | raw |
+/// | svc | RBF kernel, C = 1, gamma by scikit-learn's rule `scale` | standardised |
+/// | cluster-regression | logistic regression on columns and bagged k-means memberships, C = 1 | standardised |
+/// | experts | mean of logistic-regression-plain, extra-trees, random-forest and cluster-regression | standardised |
 /// | mlp, pi-model | the paper's nets, see [`Mlp`], [`PiModel`] | standardised |
 /// | m1m2 | variational auto-encoders, see [`M1M2`] | standardised; pixels as probabilities |
 /// | label-spreading-rbf | RBF kernel between at most 2000 rows, alpha 0.8, width of 16, 64, 4 by cross-validation | standardised |
@@ -96,6 +110,13 @@ pub fn by_name(name: &str) -> Option<BoxedLearner> {
         "knn-raw" => Box::new(nearest(RowLength::Kept)),
         "knn-unit" => Box::new(Standardised(nearest(RowLength::Unit))),
         "logistic-regression" => Box::new(tuned([1., 0.1, 0.01, 10.].map(|c| LogisticRegression { c }))),
+        "logistic-regression-plain" => Box::new(Standardised(PlainLogisticRegression::default())),
+        "extra-trees" => Box::new(ExtraTrees::default()),
+        "random-forest" => Box::new(RandomForest::default()),
+        "gradient-boosting" => Box::new(GradientBoosting::default()),
+        "svc" => Box::new(Standardised(Svc::default())),
+        "cluster-regression" => Box::new(Standardised(ClusterRegression::default())),
+        "experts" => Box::new(Standardised(Experts::default())),
         "mlp" => Box::new(Mlp::default()),
         "pi-model" => Box::new(PiModel::default()),
         "m1m2" => Box::new(M1M2::default()),

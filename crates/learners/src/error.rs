@@ -32,6 +32,15 @@ pub enum Error {
         hint: &'static str,
     },
 
+    /// A fitted model that was read from a file contradicts itself.
+    #[error("the stored {what} are damaged: {why}. Train the model again or take another copy of its file")]
+    Damaged {
+        /// The part of the model, in the plural.
+        what: &'static str,
+        /// The contradiction.
+        why: String,
+    },
+
     /// The loss of a net is no longer a finite number.
     #[error("the loss is {loss} at step {step} of {steps}: lower the learning rate, now {learning_rate}")]
     Diverged {

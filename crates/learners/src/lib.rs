@@ -7,6 +7,11 @@
 //! | | [`LabelSpreading`], [`RbfLabelSpreading`] | Zhou et al. 2004, the paper | yes |
 //! | [`linear`] | [`LogisticRegression`] | the paper | no |
 //! | | [`SelfTraining`] | Yarowsky 1995, scikit-learn | yes |
+//! | [`trees`] | [`ExtraTrees`], [`RandomForest`] | Geurts et al. 2006, Breiman 2001, scikit-learn | no |
+//! | | [`GradientBoosting`] | Friedman 2001, scikit-learn | no |
+//! | [`svm`] | [`Svc`]: support vector classification, RBF kernel | Fan et al. 2005, libsvm | no |
+//! | [`clusters`] | [`ClusterRegression`]: logistic regression on columns and bagged k-means memberships | | yes |
+//! | [`pool`] | [`Experts`]: the mean of logistic regression, forests and cluster regression | | yes |
 //! | [`nets`] | [`Mlp`]: three hidden layers, dropout | the paper | no |
 //! | | [`PiModel`] | Laine and Aila 2017, the paper | yes |
 //! | [`generative`] | [`GaussianMixture`] in data space, by EM | FlowGMM with the identity for a flow | yes |
@@ -30,25 +35,39 @@
 
 mod any;
 mod chunks;
+pub mod clusters;
 mod error;
 pub mod generative;
 pub mod graph;
 pub mod linear;
 pub mod meta;
 pub mod nets;
+pub mod pool;
+pub mod svm;
 mod targets;
+pub mod trees;
 mod two_sample;
 
 pub use any::{AnyError, AnyLearner, AnyModel, BoxedLearner, by_name, names};
+pub use clusters::{ClusterFeatures, ClusterLogistic, ClusterRegression, ClusterRegressionModel};
 pub use error::Error;
 pub use generative::{CovarianceType, GaussianMixture, GaussianMixtureModel, M1M2, M1M2Model, VaeStage};
 pub use graph::{
     LabelSpreading, NearestNeighbours, NearestNeighboursModel, RBF_ROWS, RbfLabelSpreading, RowLength,
     SpreadKernel, SpreadModel, knn, label_spreading,
 };
-pub use linear::{LinearModel, Logistic, LogisticRegression, SelfTraining, self_training};
+pub use linear::{
+    LinearModel, Logistic, LogisticRegression, PlainLogisticModel, PlainLogisticRegression, SelfTraining,
+    self_training,
+};
 pub use meta::{Ensemble, EnsembleModel, Standardised, StandardisedModel, Tuned};
 pub use nets::{Mlp, NetModel, PiModel};
+pub use pool::{Expert, ExpertPool, Experts};
+pub use svm::{SVC_ROWS, SupportVectors, Svc, SvcModel};
+pub use trees::{
+    Boosted, BoostedModel, ExtraTrees, Forest, ForestModel, GradientBoosting, MaxFeatures, RandomForest,
+    Sampling, Splitter, TreeSettings,
+};
 pub use two_sample::{TwoSample, TwoSampleClassifier, two_sample};
 
 /// What a fallible function of this crate returns.

@@ -11,10 +11,15 @@ use crate::error::within;
 use crate::targets::one_hot;
 use crate::{Error, Result};
 
+mod features;
 mod lbfgs;
 mod logistic;
+mod plain;
 
+pub(crate) use features::Features;
 pub use logistic::{Logistic, self_training};
+pub(crate) use plain::scikit_learn_c;
+pub use plain::{PlainLogisticModel, PlainLogisticRegression};
 
 /// Multinomial logistic regression, which ignores unlabelled rows.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -12,13 +12,16 @@
 //! Self-training (Yarowsky 1995): fit on the labels, take the predictions that are confident enough as pseudo-labels, fit
 //! again, until there are no more of them.
 
-use ndarray::{Array1, Array2, ArrayView2, Axis, s};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, s};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use semisup::metrics::{arg_max, log_sum_exp};
 
+use super::features::Features;
 use super::lbfgs::{minimise, norm};
 use crate::targets::one_hot;
+use crate::{Error, Result};
 
 /// Rows of a chunk of parallel work: fixed, so that sums have the same bits on any number of threads.
 const CHUNK: usize = 1024;
@@ -26,26 +29,33 @@ const CHUNK: usize = 1024;
 const ROUNDS: usize = 10;
 
 /// A fitted logistic regression on rows of numbers, without class names or preprocessing.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Stored", try_from = "Stored")]
 pub struct Logistic {
     w: Array2<f64>, // [K, dim]
     b: Array1<f64>, // [K]
 }
 
 impl Logistic {
-    /// Fits rows x `[n, dim]` and targets q `[n, K]` with inverse penalty `c`.
+    /// Fits rows x `[n, dim]` and targets q `[n, K]` with inverse penalty `c`. A row whose targets sum to w counts as w
+    /// rows.
     ///
     /// # Panics
     /// If there is not one row of `q` per row of `x`.
     pub fn fit(x: ArrayView2<f64>, q: ArrayView2<f64>, c: f64) -> Self {
-        Self::fit_from(None, x, q, c)
+        Self::fit_from(None, Features::columns(x), q, c)
+    }
+
+    /// [`Logistic::fit`] on columns and groups.
+    pub(crate) fn fit_features(features: Features, q: ArrayView2<f64>, c: f64) -> Self {
+        Self::fit_from(None, features, q, c)
     }
 
     /// [`Logistic::fit`] with a warm start from the solution of a similar problem: the minimum is unique, but is found in
     /// fewer steps.
-    fn fit_from(near: Option<&Self>, x: ArrayView2<f64>, q: ArrayView2<f64>, c: f64) -> Self {
-        assert_eq!(x.nrows(), q.nrows(), "one target per row");
-        let (dim, k) = (x.ncols(), q.ncols());
+    fn fit_from(near: Option<&Self>, x: Features, q: ArrayView2<f64>, c: f64) -> Self {
+        assert_eq!(x.n(), q.nrows(), "one target per row");
+        let (dim, k) = (x.width(), q.ncols());
         let zero = Array1::zeros(k * (dim + 1));
         let scale = norm(&objective(&zero, x, q, c).1);
         let start = near.map_or(zero, |near| near.w.iter().chain(&near.b).copied().collect());
@@ -53,6 +63,27 @@ impl Logistic {
         let (w, b) = theta.view().split_at(Axis(0), k * dim);
         let w = w.to_owned().into_shape_with_order((k, dim)).expect("k times dim numbers");
         Self { w, b: b.to_owned() }
+    }
+
+    /// W, `[K, dim]`.
+    pub fn weights(&self) -> ArrayView2<'_, f64> {
+        self.w.view()
+    }
+
+    /// b, `[K]`.
+    pub fn intercepts(&self) -> ArrayView1<'_, f64> {
+        self.b.view()
+    }
+
+    /// Checks that a regression from a file is one of `dim` columns and `n_classes`. Its numbers are finite: others are
+    /// refused when it is read.
+    pub fn validate(&self, dim: usize, n_classes: usize) -> Result<()> {
+        if self.w.dim() == (n_classes, dim) {
+            return Ok(());
+        }
+        let (found_classes, found) = self.w.dim();
+        let why = format!("{found} columns and {found_classes} classes, expected {dim} and {n_classes}");
+        Err(Error::Damaged { what: "weights of logistic regression", why })
     }
 
     /// log p(k | x) of rows, `[n, K]`.
@@ -63,6 +94,38 @@ impl Logistic {
             row -= log_sum;
         });
         out
+    }
+}
+
+/// What a file holds of a logistic regression.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    weights: Vec<f64>, // W, [K, dim] row by row
+    intercepts: Vec<f64>,
+}
+
+impl From<Logistic> for Stored {
+    fn from(model: Logistic) -> Self {
+        Self { weights: model.w.iter().copied().collect(), intercepts: model.b.to_vec() }
+    }
+}
+
+impl TryFrom<Stored> for Logistic {
+    type Error = Error;
+
+    fn try_from(Stored { weights, intercepts }: Stored) -> Result<Self> {
+        let (k, n) = (intercepts.len(), weights.len());
+        let damaged = |why: String| Error::Damaged { what: "weights of logistic regression", why };
+        if k == 0 || n == 0 || n % k != 0 {
+            return Err(damaged(format!("{n} weights for {k} classes")));
+        }
+        // Sums of products with rows must be finite, too.
+        if !weights.iter().chain(&intercepts).all(|number| number.abs() < 1e100) {
+            return Err(damaged("a weight is not finite, or beyond 1e100".into()));
+        }
+        let w = Array2::from_shape_vec((k, n / k), weights).expect("whole rows");
+        Ok(Self { w, b: intercepts.into() })
     }
 }
 
@@ -82,7 +145,8 @@ pub fn self_training(
         let rows: Vec<usize> = (0..y.len()).filter(|&row| y[row].is_some()).collect();
         let labels: Vec<Option<usize>> = rows.iter().map(|&row| y[row]).collect();
         let q = one_hot(&labels, n_classes);
-        let model = Logistic::fit_from(before.as_ref(), x.select(Axis(0), &rows).view(), q.view(), c);
+        let shown = x.select(Axis(0), &rows);
+        let model = Logistic::fit_from(before.as_ref(), Features::columns(shown.view()), q.view(), c);
         let p = model.log_probs(x).exp();
         let best = arg_max(p.view());
         let confident: Vec<usize> =
@@ -97,16 +161,16 @@ pub fn self_training(
 }
 
 /// The penalised loss and its gradient at theta = (W, b).
-fn objective(theta: &Array1<f64>, x: ArrayView2<f64>, q: ArrayView2<f64>, c: f64) -> (f64, Array1<f64>) {
-    let (dim, k) = (x.ncols(), q.ncols());
+fn objective(theta: &Array1<f64>, x: Features, q: ArrayView2<f64>, c: f64) -> (f64, Array1<f64>) {
+    let (dim, k) = (x.width(), q.ncols());
     let (w, b) = theta.view().split_at(Axis(0), k * dim);
     let w = w.into_shape_with_order((k, dim)).expect("k times dim numbers");
-    let chunks: Vec<(f64, Array2<f64>, Array1<f64>)> = (0..x.nrows().div_ceil(CHUNK))
+    let chunks: Vec<(f64, Array2<f64>, Array1<f64>)> = (0..x.n().div_ceil(CHUNK))
         .into_par_iter()
         .map(|chunk| {
-            let rows = chunk * CHUNK..((chunk + 1) * CHUNK).min(x.nrows());
-            let (x, q) = (x.slice(s![rows.clone(), ..]), q.slice(s![rows, ..]));
-            let mut residual = x.dot(&w.t()) + b; // logits, then p - q
+            let rows = chunk * CHUNK..((chunk + 1) * CHUNK).min(x.n());
+            let (x, q) = (x.slice(rows.clone()), q.slice(s![rows, ..]));
+            let mut residual = x.logits(w, b); // logits, then p - q
             let mut loss = 0.0;
             for (mut row, q) in residual.rows_mut().into_iter().zip(q.rows()) {
                 let log_sum = log_sum_exp(row.view());
@@ -115,7 +179,7 @@ fn objective(theta: &Array1<f64>, x: ArrayView2<f64>, q: ArrayView2<f64>, c: f64
                 row.mapv_inplace(|logit| mass * (logit - log_sum).exp());
                 row -= &q;
             }
-            (loss, residual.t().dot(&x), residual.sum_axis(Axis(0)))
+            (loss, x.weighted_sum(&residual), residual.sum_axis(Axis(0)))
         })
         .collect();
     let mut gradient = theta.clone();
@@ -154,18 +218,18 @@ mod tests {
         let (x, y) = problem(50);
         let q = one_hot(&y);
         let theta = Array1::from_shape_fn(9, |i| 0.1 * i as f64 - 0.4);
-        let (_, gradient) = objective(&theta, x.view(), q.view(), 0.7);
+        let (_, gradient) = objective(&theta, Features::columns(x.view()), q.view(), 0.7);
         for i in 0..9 {
             let moved = |h: f64| {
                 let mut theta = theta.clone();
                 theta[i] += h;
-                objective(&theta, x.view(), q.view(), 0.7).0
+                objective(&theta, Features::columns(x.view()), q.view(), 0.7).0
             };
             let numeric = (moved(1e-5) - moved(-1e-5)) / 2e-5;
             assert!((gradient[i] - numeric).abs() < 1e-6 * (1. + numeric.abs()), "{i}");
         }
-        let best = minimise(theta, 1.0, |theta| objective(theta, x.view(), q.view(), 0.7));
-        let (_, gradient) = objective(&best, x.view(), q.view(), 0.7);
+        let best = minimise(theta, 1.0, |theta| objective(theta, Features::columns(x.view()), q.view(), 0.7));
+        let (_, gradient) = objective(&best, Features::columns(x.view()), q.view(), 0.7);
         assert!(gradient.iter().all(|g| g.abs() < 1e-3), "{gradient}");
     }
 

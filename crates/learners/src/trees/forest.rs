@@ -1,0 +1,152 @@
+//! Forests of classification trees: p(k | x) is the mean over trees of the class shares in the leaf of x.
+
+use ndarray::{Array2, ArrayView2, Axis};
+use rand::Rng as _;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::columns::{Columns, single};
+use super::grow::{Grown, Rows, grow};
+use super::nodes::{Nodes, ensure};
+use super::{MaxFeatures, Sampling, TreeSettings};
+use crate::Result;
+use crate::chunks::in_chunks;
+use crate::error::positive;
+use crate::targets::check_rows;
+
+/// Rows that pass a tree together, so that the tree stays in the cache.
+const CHUNK: usize = 256;
+
+/// A fitted forest on rows of numbers, without class names. One read from a file must pass [`Forest::validate`] before
+/// use.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Forest {
+    dim: usize,
+    n_classes: usize,
+    nodes: Nodes,
+    /// Class shares in leaves that could not be made pure, as rows of different classes have equal values.
+    mixed: Vec<f32>, // [n_mixed, n_classes]
+}
+
+impl Forest {
+    /// Fits rows x `[n, dim]` with classes y `[n]`, each below `n_classes`. `weights` `[n]` are how much each row counts,
+    /// 1 if there are none; rows of weight 0 are left out. Tree i draws from stream i of the seed.
+    pub fn fit(
+        x: ArrayView2<f64>,
+        y: &[usize],
+        n_classes: usize,
+        weights: Option<&[f64]>,
+        settings: &TreeSettings,
+        seed: u64,
+    ) -> Result<Self> {
+        positive("n_trees", settings.n_trees)?;
+        let weights = check_rows(x, y, n_classes, weights)?;
+        let columns = Columns::of(x);
+        let y: Vec<u32> = y.iter().map(|&k| k as u32).collect();
+        let data = Rows { columns: &columns, y: &y, n_classes };
+        let max_features = settings.max_features.of(x.ncols());
+        let grown: Vec<Grown> = (0..settings.n_trees)
+            .into_par_iter()
+            .map(|tree| {
+                let mut rng = semisup::rng(seed);
+                rng.set_stream(tree as u64);
+                let weights = settings.sampling.draw(&weights, &mut rng);
+                grow(&data, &weights, settings.splitter, max_features, rng)
+            })
+            .collect();
+        let mut forest = Self { dim: x.ncols(), n_classes, nodes: Nodes::new(), mixed: Vec::new() };
+        grown.into_iter().for_each(|grown| forest.push(grown));
+        Ok(forest)
+    }
+
+    fn push(&mut self, Grown { mut tree, mixed }: Grown) {
+        tree.shift_numbers(self.n_classes as u32, (self.mixed.len() / self.n_classes) as u32);
+        self.nodes.push(tree);
+        self.mixed.extend(mixed);
+    }
+
+    /// p(k | x) of rows, `[n, n_classes]`; 0 for a class in no leaf of the row.
+    ///
+    /// # Panics
+    /// If x does not have as many columns as the forest was fitted to.
+    pub fn probs(&self, x: ArrayView2<f64>) -> Array2<f64> {
+        assert_eq!(x.ncols(), self.dim, "columns of a forest");
+        let k = self.n_classes;
+        in_chunks(x, CHUNK, k, |x| {
+            let rows: Vec<f32> = x.iter().map(|&value| single(value)).collect();
+            let mut probs = Array2::zeros((x.nrows(), k));
+            for tree in 0..self.nodes.n_trees() {
+                for (row, mut probs) in rows.chunks_exact(self.dim).zip(probs.axis_iter_mut(Axis(0))) {
+                    let number = self.nodes.leaf(tree, row).number as usize;
+                    match number.checked_sub(k) {
+                        None => probs[number] += 1.,
+                        Some(mixed) => {
+                            let shares = &self.mixed[mixed * k..(mixed + 1) * k];
+                            probs.iter_mut().zip(shares).for_each(|(p, &share)| *p += f64::from(share));
+                        }
+                    }
+                }
+            }
+            for mut row in probs.rows_mut() {
+                let sum = row.sum(); // the number of trees, but for the rounding of shares
+                row /= sum;
+            }
+            probs
+        })
+    }
+
+    /// Checks a forest from a file: trees of `dim` columns whose leaves hold valid distributions over `n_classes`.
+    pub fn validate(&self, dim: usize, n_classes: usize) -> Result<()> {
+        let sizes = (self.dim, self.n_classes);
+        ensure(dim > 0 && n_classes > 0 && sizes == (dim, n_classes), || {
+            format!("{} columns and {} classes, expected {dim} and {n_classes}", self.dim, self.n_classes)
+        })?;
+        ensure(self.mixed.len().is_multiple_of(n_classes), || "class shares of leaves are cut short".into())?;
+        for (leaf, shares) in self.mixed.chunks_exact(n_classes).enumerate() {
+            let sum: f32 = shares.iter().sum();
+            let valid = shares.iter().all(|share| (0. ..=1.).contains(share)) && (sum - 1.).abs() < 1e-3;
+            ensure(valid, || format!("the class shares {leaf} are no distribution"))?;
+        }
+        let numbers = n_classes + self.mixed.len() / n_classes;
+        self.nodes.validate(dim, |leaf| (leaf.number as usize) < numbers)?;
+        ensure(self.nodes.n_trees() > 0, || "there are none".into())
+    }
+
+    /// The number of trees.
+    pub fn n_trees(&self) -> usize {
+        self.nodes.n_trees()
+    }
+
+    /// The number of nodes of all trees, leaves included; a node takes 12 bytes.
+    pub fn n_nodes(&self) -> usize {
+        self.nodes.n_nodes()
+    }
+}
+
+impl MaxFeatures {
+    fn of(self, dim: usize) -> usize {
+        match self {
+            Self::Sqrt => ((dim as f64).sqrt() as usize).max(1),
+            Self::All => dim,
+        }
+    }
+}
+
+impl Sampling {
+    /// How much each row counts in one tree. At least one row counts.
+    fn draw(self, weights: &[f64], rng: &mut semisup::Rng) -> Vec<f64> {
+        match self {
+            Self::AllRows => weights.to_vec(),
+            Self::Bootstrap => {
+                let counting: Vec<usize> = (0..weights.len()).filter(|&row| weights[row] > 0.).collect();
+                let mut drawn = vec![0.; weights.len()];
+                for _ in &counting {
+                    let row = counting[rng.random_range(0..counting.len())];
+                    drawn[row] += weights[row];
+                }
+                drawn
+            }
+        }
+    }
+}
