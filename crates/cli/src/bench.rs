@@ -104,7 +104,7 @@ fn tell(event: &RunEvent) {
     match event {
         RunEvent::Finished(record) => write_line(&line(record)),
         RunEvent::Skipped(skipped) => write_line(&format!("skipped: {}: {}", skipped.dataset, skipped.why)),
-        RunEvent::Loading(_) | RunEvent::Started { .. } => {}
+        RunEvent::Loading(_) | RunEvent::Started { .. } | RunEvent::Fitting { .. } => {}
     }
 }
 

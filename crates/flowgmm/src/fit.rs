@@ -15,7 +15,7 @@ use semisup::Classifier as _;
 use crate::{
     Cost, Decision, Error, Fitter, Model, Preset, Result, Settings, Source,
     fitter::some_rows,
-    observer::{Observer, Phase},
+    observer::Observer,
     recipe::Recipe,
     settings::Override,
     source::training::{Declared, Training},
@@ -192,8 +192,7 @@ pub struct FitPlan {
 impl Training {
     /// Chooses settings for these rows and overrides them as the request says.
     pub fn plan(&self, request: &Request, observer: &mut dyn Observer) -> Result<FitPlan> {
-        observer.phase(&Phase::Choosing, None);
-        let recipe = Recipe::of(request.preset, &self.data, request.seed())?;
+        let recipe = Recipe::watched(request.preset, &self.data, request.seed(), observer)?;
         let settings = Settings::gather(&recipe.config, &request.overrides)?;
         settings.config.validate()?;
         let cost = Cost::of(&settings.config, &self.data);

@@ -13,6 +13,8 @@ pub(super) struct Watcher<'a> {
     pub(super) observer: &'a mut dyn Observer,
     pub(super) checkpoints: Option<&'a Checkpoints>,
     pub(super) progress: &'a Progress,
+    /// Steps done.
+    pub(super) step: usize,
     pub(super) failed: Option<Error>,
 }
 
@@ -25,7 +27,12 @@ impl TrainObserver for Watcher<'_> {
             self.failed = Some(error.into());
             return Control::Stop;
         }
+        self.step = state.step;
         self.observer.progress(state.step)
+    }
+
+    fn between_steps(&mut self) -> Control {
+        self.observer.progress(self.step)
     }
 
     fn loss(&mut self, loss: f64) {

@@ -5,13 +5,14 @@ mod held_out;
 mod images;
 mod presets;
 
-use semisup::SemiSupervised;
+use semisup::{SemiSupervised, Watch};
 
 pub use choose::{Decision, Recipe};
 
 use crate::{
     Result,
     config::{Calibration, Dequantise, FitConfig, MultiStart, Prepare, QuantileTransform},
+    observer::{Observer, Phase, watched},
     teachers::{Teacher, TeacherMethod},
 };
 use flowgmm_core::{
@@ -20,6 +21,9 @@ use flowgmm_core::{
     objective::{Agreement, Consistency, LabelledTerm, Objective, Scale, SoftTargets, UnlabelledTerm},
     train::{AdamConfig, Decay, DecayShape, Schedule, TrainConfig},
 };
+
+/// Steps that the choice of settings is counted in.
+const PER_MILLE: usize = 1000;
 
 /// Where settings come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,6 +40,20 @@ pub enum Preset {
 impl Recipe {
     /// The settings of a preset for these rows. The same data and seed give the same settings.
     pub fn of(preset: Preset, data: &SemiSupervised, seed: u64) -> Result<Self> {
+        Self::watched(preset, data, seed, &mut ())
+    }
+
+    /// [`Recipe::of`], watched by somebody who may stop it.
+    pub fn watched(
+        preset: Preset,
+        data: &SemiSupervised,
+        seed: u64,
+        observer: &mut dyn Observer,
+    ) -> Result<Self> {
+        watched(observer, &Phase::Choosing, PER_MILLE, |watch| Self::of_preset(preset, data, seed, watch))
+    }
+
+    fn of_preset(preset: Preset, data: &SemiSupervised, seed: u64, watch: &dyn Watch) -> Result<Self> {
         let fixed = |config| Self { config, decisions: Vec::new() };
         let image = |config, choice: &str| {
             let (what, why) = ("preset".into(), "as the preset says".into());
@@ -44,7 +62,7 @@ impl Recipe {
         Ok(match (data.image_shape(), preset) {
             (Some(shape), Preset::Paper) => image(FitConfig::paper_image(data, shape)?, "the paper's"),
             (Some(shape), _) => image(FitConfig::image(data, shape)?, "for images on CPUs"),
-            (None, Preset::Auto) => Self::choose(data, seed)?,
+            (None, Preset::Auto) => Self::choose_watched(data, seed, watch)?,
             (None, Preset::Paper) => fixed(FitConfig::paper(data)),
             (None, Preset::ReferenceCode) => fixed(FitConfig::reference_code(data)),
         })

@@ -16,6 +16,7 @@ use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 use rayon::prelude::*;
 
 use semisup::metrics::{arg_max, log_sum_exp};
+use semisup::{Part, Stopped, Watch};
 
 use super::lbfgs::{minimise, norm};
 use crate::targets::one_hot;
@@ -38,21 +39,40 @@ impl Logistic {
     /// # Panics
     /// If there is not one row of `q` per row of `x`.
     pub fn fit(x: ArrayView2<f64>, q: ArrayView2<f64>, c: f64) -> Self {
-        Self::fit_from(None, x, q, c)
+        Self::fit_watched(x, q, c, &()).expect("nobody stops it")
+    }
+
+    /// [`Logistic::fit`], watched: the fraction of the steps it may take, of which it rarely needs all.
+    ///
+    /// # Panics
+    /// As [`Logistic::fit`].
+    pub fn fit_watched(
+        x: ArrayView2<f64>,
+        q: ArrayView2<f64>,
+        c: f64,
+        watch: &dyn Watch,
+    ) -> Result<Self, Stopped> {
+        Self::fit_from(None, x, q, c, watch)
     }
 
     /// [`Logistic::fit`] with a warm start from the solution of a similar problem: the minimum is unique, but is found in
     /// fewer steps.
-    fn fit_from(near: Option<&Self>, x: ArrayView2<f64>, q: ArrayView2<f64>, c: f64) -> Self {
+    fn fit_from(
+        near: Option<&Self>,
+        x: ArrayView2<f64>,
+        q: ArrayView2<f64>,
+        c: f64,
+        watch: &dyn Watch,
+    ) -> Result<Self, Stopped> {
         assert_eq!(x.nrows(), q.nrows(), "one target per row");
         let (dim, k) = (x.ncols(), q.ncols());
         let zero = Array1::zeros(k * (dim + 1));
         let scale = norm(&objective(&zero, x, q, c).1);
         let start = near.map_or(zero, |near| near.w.iter().chain(&near.b).copied().collect());
-        let theta = minimise(start, scale, |theta| objective(theta, x, q, c));
+        let theta = minimise(start, scale, |theta| objective(theta, x, q, c), watch)?;
         let (w, b) = theta.view().split_at(Axis(0), k * dim);
         let w = w.to_owned().into_shape_with_order((k, dim)).expect("k times dim numbers");
-        Self { w, b: b.to_owned() }
+        Ok(Self { w, b: b.to_owned() })
     }
 
     /// log p(k | x) of rows, `[n, K]`.
@@ -75,6 +95,18 @@ pub fn self_training(
     c: f64,
     threshold: f64,
 ) -> (Logistic, Array2<f64>) {
+    self_training_watched(x, y, n_classes, c, threshold, &()).expect("nobody stops it")
+}
+
+/// [`self_training`], watched: the fraction of the rounds it may take, of which it rarely needs all.
+pub fn self_training_watched(
+    x: ArrayView2<f64>,
+    y: &[Option<usize>],
+    n_classes: usize,
+    c: f64,
+    threshold: f64,
+    watch: &dyn Watch,
+) -> Result<(Logistic, Array2<f64>), Stopped> {
     let mut y = y.to_vec();
     let mut round = 0;
     let mut before = None;
@@ -82,13 +114,15 @@ pub fn self_training(
         let rows: Vec<usize> = (0..y.len()).filter(|&row| y[row].is_some()).collect();
         let labels: Vec<Option<usize>> = rows.iter().map(|&row| y[row]).collect();
         let q = one_hot(&labels, n_classes);
-        let model = Logistic::fit_from(before.as_ref(), x.select(Axis(0), &rows).view(), q.view(), c);
+        let x_now = x.select(Axis(0), &rows);
+        let part = Part::of(watch, round, ROUNDS + 1);
+        let model = Logistic::fit_from(before.as_ref(), x_now.view(), q.view(), c, &part)?;
         let p = model.log_probs(x).exp();
         let best = arg_max(p.view());
         let confident: Vec<usize> =
             (0..y.len()).filter(|&row| y[row].is_none() && p[[row, best[row]]] >= threshold).collect();
         if confident.is_empty() || round == ROUNDS {
-            return (model, p);
+            return Ok((model, p));
         }
         round += 1;
         before = Some(model);
@@ -164,7 +198,7 @@ mod tests {
             let numeric = (moved(1e-5) - moved(-1e-5)) / 2e-5;
             assert!((gradient[i] - numeric).abs() < 1e-6 * (1. + numeric.abs()), "{i}");
         }
-        let best = minimise(theta, 1.0, |theta| objective(theta, x.view(), q.view(), 0.7));
+        let best = minimise(theta, 1.0, |theta| objective(theta, x.view(), q.view(), 0.7), &()).unwrap();
         let (_, gradient) = objective(&best, x.view(), q.view(), 0.7);
         assert!(gradient.iter().all(|g| g.abs() < 1e-3), "{gradient}");
     }
