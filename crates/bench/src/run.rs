@@ -89,7 +89,7 @@ pub struct Skipped {
 }
 
 /// Who is told what happens during a run, and may stop it.
-pub type RunObserver = dyn FnMut(RunEvent) -> Control + Send;
+pub type RunObserver<'o> = dyn FnMut(RunEvent) -> Control + Send + 'o;
 
 /// How a run ended.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -114,7 +114,7 @@ pub fn run(
     results: &Path,
     loader: &mut dyn Loader,
     options: &RunOptions,
-    observer: &mut RunObserver,
+    observer: &mut RunObserver<'_>,
 ) -> Result<RunReport> {
     plan.check(registry)?;
     let results = ResultsFile::open(results)?;
@@ -170,7 +170,7 @@ struct Runner<'a> {
     registry: &'a Registry,
     results: ResultsFile,
     options: &'a RunOptions,
-    observer: &'a mut RunObserver,
+    observer: &'a mut RunObserver<'a>,
     report: RunReport,
 }
 
@@ -349,13 +349,13 @@ impl<'a> Runner<'a> {
 
 /// Tells the observer how far the fit of a cell is.
 struct CellWatch<'a> {
-    observer: Mutex<&'a mut RunObserver>,
+    observer: Mutex<&'a mut RunObserver<'a>>,
     cell: &'a CellKey,
     stopped: AtomicBool,
 }
 
 impl<'a> CellWatch<'a> {
-    fn new(observer: &'a mut RunObserver, cell: &'a CellKey) -> Self {
+    fn new(observer: &'a mut RunObserver<'_>, cell: &'a CellKey) -> Self {
         Self { observer: Mutex::new(observer), cell, stopped: AtomicBool::new(false) }
     }
 }
