@@ -33,8 +33,9 @@ const LOGISTIC_REGRESSION: TeacherMethod = TeacherMethod::SelfTraining { c: 1.0,
 /// Shares of K classes rest on K x K confusions learnt from the labels: the pseudo-count is this times K^2 / n_l.
 const PSEUDO_COUNT: f64 = 2.0;
 
-/// The fraction of the choice that looking at the columns takes.
+/// The fractions of the choice after which the columns are looked at, and label spreading is cross-validated.
 const COLUMNS: f64 = 0.05;
+const SPREAD: f64 = 0.85;
 
 /// A setting that was chosen, and why.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -97,23 +98,24 @@ impl Recipe {
             neighbours: NEIGHBOURS,
             alpha: ALPHA,
         };
-        let mut n = 0;
-        let mut cross_validate = |method: TeacherMethod, methods: usize| {
-            n += 1;
-            sample.cross_validate(method, &Part::of(&Part::new(watch, COLUMNS..1.0), n - 1, methods))
-        };
         let linear: &[TeacherMethod] = if data.dim() > data.labelled().len() {
             &[SELF_TRAINING, PENALISED, LOGISTIC_REGRESSION]
         } else {
             &[SELF_TRAINING, LOGISTIC_REGRESSION]
         };
-        let methods = spaces.len() + linear.len();
-        let by_space: Result<Option<Vec<HeldOut>>> =
-            spaces.iter().map(|space| cross_validate(spreading(space), methods)).collect();
-        let by_space = by_space?;
-        let linear: Result<Option<Vec<HeldOut>>> =
-            linear.iter().map(|&method| cross_validate(method, methods)).collect();
-        match (by_space, linear?) {
+        let spread = Part::new(watch, COLUMNS..SPREAD);
+        let by_space = spaces
+            .iter()
+            .enumerate()
+            .map(|(i, space)| sample.cross_validate(spreading(space), &Part::of(&spread, i, spaces.len())));
+        let by_space = by_space.collect::<Result<Option<Vec<HeldOut>>>>()?;
+        let rest = Part::new(watch, SPREAD..1.0);
+        let linear = linear
+            .iter()
+            .enumerate()
+            .map(|(i, &method)| sample.cross_validate(method, &Part::of(&rest, i, linear.len())));
+        let linear = linear.collect::<Result<Option<Vec<HeldOut>>>>()?;
+        match (by_space, linear) {
             (Some(by_space), Some(linear)) => {
                 let mut candidates = vec![recipe.choose_space(&spaces, by_space)];
                 // Label spreading is already perfect on the held-out labels; a linear teacher could only hurt.

@@ -20,7 +20,7 @@ const REPEATS: u64 = 2;
 /// The part of an equal share from which a teacher is kept.
 const LEAST_SHARE: f64 = 0.7;
 /// The fraction of a cross-validation after which the teacher can learn from any labels.
-const PREPARED: f64 = 0.4;
+const PREPARED: f64 = 0.15;
 /// No probability counts as less: one row cannot decide alone.
 const LEAST_PROBABILITY: f64 = 0.02;
 
