@@ -223,9 +223,18 @@ impl<'a> Fitter<'a> {
         observer: &mut dyn Observer,
     ) -> Result<(TrainState, FlowGmm)> {
         let mut trainer = Trainer::new(config, rows, seed, state);
-        let mut watcher =
-            Watcher { observer, checkpoints: self.checkpoints.as_ref(), progress, step: 0, failed: None };
-        let result = trainer.run(&mut watcher).and_then(|()| trainer.finished_watched(&mut watcher));
+        let mut watcher = Watcher {
+            observer,
+            checkpoints: self.checkpoints.as_ref(),
+            progress,
+            step: 0,
+            stopped: false,
+            failed: None,
+        };
+        let mut result = trainer.run(&mut watcher).and_then(|()| trainer.finished_watched(&mut watcher));
+        if result.is_ok() && watcher.stopped {
+            result = Err(flowgmm_core::Error::Interrupted { step: trainer.state.step });
+        }
         if let Some(error) = watcher.failed {
             return Err(error);
         }

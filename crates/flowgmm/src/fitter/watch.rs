@@ -15,6 +15,8 @@ pub(super) struct Watcher<'a> {
     pub(super) progress: &'a Progress,
     /// Steps done.
     pub(super) step: usize,
+    /// Whether the observer wants to stop; the trainer does not ask after the last step.
+    pub(super) stopped: bool,
     pub(super) failed: Option<Error>,
 }
 
@@ -28,11 +30,13 @@ impl TrainObserver for Watcher<'_> {
             return Control::Stop;
         }
         self.step = state.step;
-        self.observer.progress(state.step)
+        self.between_steps()
     }
 
     fn between_steps(&mut self) -> Control {
-        self.observer.progress(self.step)
+        let control = self.observer.progress(self.step);
+        self.stopped |= control == Control::Stop;
+        control
     }
 
     fn loss(&mut self, loss: f64) {
