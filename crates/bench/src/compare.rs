@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use flowgmm::{Observer, Source, Training, read_labelled};
+use flowgmm::{Observer, Phase, Source, Training, read_labelled, watched};
 use flowgmm_data::{Cells, Column, Frame};
 use flowgmm_learners::AnyModel;
 use semisup::{ImageShape, Scores, metrics::arg_max};
@@ -81,12 +81,30 @@ pub fn fit_learner<'a>(
     steps: Option<usize>,
     seed: u64,
 ) -> Result<LearnerFit<'a>> {
+    fit_learner_watched(name, training, steps, seed, &mut ())
+}
+
+/// [`fit_learner`], watched by somebody who may stop it.
+pub fn fit_learner_watched<'a>(
+    name: &str,
+    training: &'a Training,
+    steps: Option<usize>,
+    seed: u64,
+    observer: &mut dyn Observer,
+) -> Result<LearnerFit<'a>> {
     let registry = registry();
     let learner = registry.learner(name, steps)?;
     let data = &training.data;
     let began = Instant::now();
+    // Learners count in percent.
+    let model = watched(observer, &Phase::Fitting, 100, |watch| {
+        let model = learner.fit_any_watched(data, seed, watch);
+        // A learner that was stopped says so in its own words.
+        watch.at(1.0)?;
+        Ok(model)
+    })?;
     let failed = |why: flowgmm_learners::AnyError| Error::Learner { name: name.into(), why: why.to_string() };
-    let model = learner.fit_any(data, seed).map_err(failed)?;
+    let model = model.map_err(failed)?;
     let report = LearnerReport {
         learner: name.into(),
         settings: learner.settings(),

@@ -64,7 +64,7 @@ mod stats;
 mod student;
 mod summary;
 
-pub use compare::{LearnerFit, LearnerReport, LearnerScores, fit_learner};
+pub use compare::{LearnerFit, LearnerReport, LearnerScores, fit_learner, fit_learner_watched};
 pub use draw::{DrawRule, DrawnLabels, draw_labels};
 pub use error::Error;
 pub use flowgmm_learners::{AnyError, AnyLearner};
@@ -77,7 +77,7 @@ pub use plan::{Draws, LabelSource, Plan, PlanDataset, TestRows};
 pub use record::{CellKey, CellScores, Outcome, Record};
 pub use registry::{Chosen, Registry};
 pub use results_file::{ResultsFile, read_records};
-pub use run::{Absent, FailedCells, RunEvent, RunOptions, RunReport, Skipped, run};
+pub use run::{Absent, FailedCells, RunEvent, RunObserver, RunOptions, RunReport, Skipped, run};
 pub use stats::{MeanSd, Paired, least_p_flip, paired};
 pub use summary::{Entry, SIGNIFICANCE, Summary, SummaryRow, Versus};
 

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use flowgmm_learners::AnyLearner;
-use semisup::{Problem, Scores};
+use semisup::{Problem, Scores, Watch};
 
 use crate::record::{forget_peak_memory, peak_memory};
 use crate::{CellScores, Outcome};
@@ -25,12 +25,13 @@ impl Measured {
 }
 
 /// Fits and predicts. An error, a panic or a probability that is no number is an outcome like others.
-pub(crate) fn measure(learner: &dyn AnyLearner, problem: &Problem, seed: u64) -> Measured {
+pub(crate) fn measure(learner: &dyn AnyLearner, problem: &Problem, seed: u64, watch: &dyn Watch) -> Measured {
     forget_peak_memory();
     let began = Instant::now();
     let mut fit_seconds = None;
     let work = AssertUnwindSafe(|| {
-        let model = learner.fit_any(&problem.train, seed).map_err(|error| error.to_string())?;
+        let model =
+            learner.fit_any_watched(&problem.train, seed, watch).map_err(|error| error.to_string())?;
         fit_seconds = Some(began.elapsed().as_secs_f64());
         Ok(model.log_probs(problem.test.x()))
     });

@@ -5,10 +5,12 @@
 //! comparisons. A cell that fails or panics is recorded as failed, and the next one runs.
 
 use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use flowgmm::Control;
 use flowgmm_learners::AnyError;
-use semisup::Problem;
+use semisup::{Problem, Stopped, Watch};
 
 use crate::draw::{DrawRule, DrawnLabels, draw_labels};
 use crate::load::{LoadError, Loaded, Loader};
@@ -62,6 +64,13 @@ pub enum RunEvent<'a> {
         /// Cells of the plan.
         total: usize,
     },
+    /// A cell is being fitted: told several times a second.
+    Fitting {
+        /// The cell.
+        cell: &'a CellKey,
+        /// How far the fit is, from 0 to 1, as far as the learner knows.
+        fraction: f64,
+    },
     /// A cell is finished and on disk.
     Finished(&'a Record),
     /// Cells are left out.
@@ -79,6 +88,9 @@ pub struct Skipped {
     pub why: String,
 }
 
+/// Who is told what happens during a run, and may stop it.
+pub type RunObserver<'o> = dyn FnMut(RunEvent) -> Control + Send + 'o;
+
 /// How a run ended.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunReport {
@@ -94,14 +106,15 @@ pub struct RunReport {
     pub cancelled: bool,
 }
 
-/// Runs all cells of the plan that `results` does not hold yet. `observer` may stop the run before any cell.
+/// Runs all cells of the plan that `results` does not hold yet. `observer` may stop the run at any event; a cell that was
+/// being fitted then leaves no record.
 pub fn run(
     plan: &Plan,
     registry: &Registry,
     results: &Path,
     loader: &mut dyn Loader,
     options: &RunOptions,
-    observer: &mut dyn FnMut(RunEvent) -> Control,
+    observer: &mut RunObserver<'_>,
 ) -> Result<RunReport> {
     plan.check(registry)?;
     let results = ResultsFile::open(results)?;
@@ -157,7 +170,7 @@ struct Runner<'a> {
     registry: &'a Registry,
     results: ResultsFile,
     options: &'a RunOptions,
-    observer: &'a mut dyn FnMut(RunEvent) -> Control,
+    observer: &'a mut RunObserver<'a>,
     report: RunReport,
 }
 
@@ -281,7 +294,15 @@ impl<'a> Runner<'a> {
         }
         let seed = cell.draw;
         let (measured, rows) = match problem {
-            Ok(problem) => (measure(&**learner, problem, seed), sizes(problem)),
+            Ok(problem) => {
+                let watch = CellWatch::new(&mut *self.observer, &cell);
+                let measured = measure(&**learner, problem, seed, &watch);
+                if watch.stopped.into_inner() {
+                    self.report.cancelled = true;
+                    return Ok(());
+                }
+                (measured, sizes(problem))
+            }
             Err(why) => (Measured::failed(why.clone()), [0; 3]),
         };
         let record = Record {
@@ -323,6 +344,31 @@ impl<'a> Runner<'a> {
     fn skip(&mut self, skipped: Skipped) {
         self.tell(RunEvent::Skipped(&skipped));
         self.report.skipped.push(skipped);
+    }
+}
+
+/// Tells the observer how far the fit of a cell is.
+struct CellWatch<'a> {
+    observer: Mutex<&'a mut RunObserver<'a>>,
+    cell: &'a CellKey,
+    stopped: AtomicBool,
+}
+
+impl<'a> CellWatch<'a> {
+    fn new(observer: &'a mut RunObserver<'_>, cell: &'a CellKey) -> Self {
+        Self { observer: Mutex::new(observer), cell, stopped: AtomicBool::new(false) }
+    }
+}
+
+impl Watch for CellWatch<'_> {
+    fn at(&self, fraction: f64) -> std::result::Result<(), Stopped> {
+        // Whoever comes while another thread reports has nothing to add.
+        if let Ok(mut observer) = self.observer.try_lock()
+            && observer(RunEvent::Fitting { cell: self.cell, fraction }) == Control::Stop
+        {
+            self.stopped.store(true, Ordering::Relaxed);
+        }
+        if self.stopped.load(Ordering::Relaxed) { Err(Stopped) } else { Ok(()) }
     }
 }
 

@@ -115,7 +115,7 @@ fn tell(event: &RunEvent) {
     match event {
         RunEvent::Finished(record) => output::say(&line(record)),
         RunEvent::Skipped(skipped) => output::say(&format!("skipped: {}: {}", skipped.dataset, skipped.why)),
-        RunEvent::Loading(_) | RunEvent::Started { .. } => {}
+        RunEvent::Loading(_) | RunEvent::Started { .. } | RunEvent::Fitting { .. } => {}
     }
 }
 

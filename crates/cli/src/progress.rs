@@ -1,4 +1,7 @@
-//! Progress on stderr: a bar on a terminal, a line now and then elsewhere, nothing when quiet. Ctrl-C stops the work.
+//! Progress on stderr: a bar on a terminal, a line now and then elsewhere, nothing when quiet. Every phase shows how long it
+//! has taken and how long it will take. Ctrl-C stops the work.
+
+mod pace;
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -9,9 +12,20 @@ use flowgmm::{Control, EpochRecord, Observer, Phase};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::{interrupt, text};
+use pace::{Pace, short};
 
 /// Time between two lines where there is no terminal.
-const PAUSE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// Time between two drawings of a bar of which nothing is heard.
+const TICK: Duration = Duration::from_millis(500);
+/// A phase of which it is known how long it is, and one of which it is not.
+const BAR: &str = "{prefix:<16} [{bar:28}] {percent:>3}%  {elapsed}  {msg}";
+const COUNT: &str = "{prefix:<16} {human_pos}  {elapsed}  {msg}";
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).expect("our own template").progress_chars("=> ")
+}
 
 /// How progress is shown.
 enum Display {
@@ -33,10 +47,9 @@ impl Display {
             (true, _) => Self::Quiet,
             (false, false) => Self::Lines { last: Instant::now() },
             (false, true) => {
-                let style =
-                    ProgressStyle::with_template("{prefix:<12} [{bar:28}] {pos}/{len}  {msg}  ETA {eta}");
                 let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(8));
-                bar.set_style(style.expect("our own template").progress_chars("=> "));
+                bar.set_style(style(BAR));
+                bar.enable_steady_tick(TICK);
                 Self::Bar(bar)
             }
         }
@@ -81,16 +94,17 @@ pub struct Progress {
     total: Option<usize>,
     training: bool,
     phase_began: Instant,
-    /// The first step of the phase that was seen, and when.
-    first: Option<(usize, Instant)>,
+    pace: Pace,
     latest: Option<EpochRecord>,
     /// Images that a training step sees, if it sees images.
     images: Option<usize>,
 }
 
 impl Progress {
-    /// What suits stderr.
+    /// What suits stderr. From now on Ctrl-C is heeded.
     pub fn new(quiet: bool) -> Self {
+        // Without a handler Ctrl-C ends the program as it does any other.
+        let _ = interrupt::listen();
         let display = Display::new(quiet);
         Self {
             display,
@@ -98,7 +112,7 @@ impl Progress {
             total: None,
             training: false,
             phase_began: Instant::now(),
-            first: None,
+            pace: Pace::default(),
             latest: None,
             images: None,
         }
@@ -129,31 +143,22 @@ impl Progress {
         })
     }
 
-    /// Seconds of a step, on average over this phase.
-    fn pace(&self, step: usize) -> f64 {
-        match self.first {
-            // What comes before the first step is preparation.
-            Some((first, since)) if step > first => since.elapsed().as_secs_f64() / (step - first) as f64,
-            _ => self.phase_began.elapsed().as_secs_f64(),
-        }
-    }
-
-    /// `640 images/s  loss 0.1234 ..`, as far as it is known.
-    fn situation(&self, step: usize) -> String {
-        let speed = |images: usize| format!("{:.0} images/s", images as f64 / self.pace(step).max(1e-9));
-        let known = self.images.filter(|_| self.training).map(speed).into_iter().chain([self.state()]);
+    /// `about 40 s left  640 images/s  loss 0.1234 ..`, as far as it is known.
+    fn situation(&self) -> String {
+        let left = self.total.and_then(|total| self.pace.left(total));
+        let left = left.map(|left| format!("about {} left", short(left)));
+        let images = self.images.filter(|_| self.training).zip(self.pace.per_second());
+        let images = images.map(|(images, steps)| format!("{:.0} images/s", images as f64 * steps));
+        let known = [left, images, Some(self.state())].into_iter().flatten();
         known.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
     }
 
     fn line(&self, done: usize) -> String {
         let what = if self.training { "step " } else { "" };
-        match self.total {
-            Some(total) => {
-                let left = self.pace(done) * total.saturating_sub(done) as f64;
-                format!("{}: {what}{done} of {total}  {}  ETA {left:.0} s", self.name, self.situation(done))
-            }
-            None => format!("{}: {done}", self.name),
-        }
+        let of = self.total.map(|total| format!(" of {total}")).unwrap_or_default();
+        let parts = [short(self.phase_began.elapsed()), self.situation()];
+        let parts: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+        format!("{}: {what}{done}{of}  {}", self.name, parts.join("  "))
     }
 }
 
@@ -173,26 +178,28 @@ impl Observer for Progress {
             return self.note(&format!("{what} in {:.1} s", took.as_secs_f64()));
         }
         // Short fits of a report announce their training; the fold they are for is what matters.
-        let nested = matches!(phase, Phase::Training) && self.name.starts_with("report");
+        let nested = is_part_of_a_fit(phase) && self.name.starts_with("report");
         if !nested {
             self.name = name(phase);
         }
-        self.training = matches!(phase, Phase::Training | Phase::Start { .. } | Phase::Calibrating { .. });
-        (self.total, self.phase_began, self.first, self.latest) = (total, Instant::now(), None, None);
+        self.training = phase.counts_steps();
+        (self.total, self.phase_began) = (total, Instant::now());
+        (self.pace, self.latest) = (Pace::default(), None);
         if let Display::Bar(bar) = &self.display {
             match total {
                 Some(total) => bar.set_length(total as u64),
                 None => bar.unset_length(),
             }
+            bar.set_style(style(if total.is_some() { BAR } else { COUNT }));
             bar.set_prefix(self.name.clone());
             bar.set_message("");
             bar.set_position(0);
-            bar.reset_eta();
+            bar.reset_elapsed();
         }
     }
 
     fn progress(&mut self, done: usize) -> Control {
-        self.first.get_or_insert_with(|| (done, Instant::now()));
+        self.pace.see(self.phase_began.elapsed(), done);
         let due = matches!(&self.display, Display::Lines { last } if last.elapsed() >= PAUSE);
         if due {
             write_line(&self.line(done));
@@ -200,19 +207,26 @@ impl Observer for Progress {
         }
         if let Display::Bar(bar) = &self.display {
             bar.set_position(done as u64);
-            if self.training && self.images.is_some() {
-                bar.set_message(self.situation(done));
-            }
+            bar.set_message(self.situation());
         }
         if interrupt::wanted() { Control::Stop } else { Control::Continue }
     }
 
     fn epoch(&mut self, record: &EpochRecord) {
         self.latest = Some(record.clone());
-        if let Display::Bar(bar) = &self.display {
-            bar.set_message(self.state());
-        }
     }
+}
+
+/// Whether short fits of a report go through this phase.
+fn is_part_of_a_fit(phase: &Phase) -> bool {
+    !matches!(
+        phase,
+        Phase::CrossValidating { .. }
+            | Phase::Comparing
+            | Phase::Section(_)
+            | Phase::Scoring
+            | Phase::Reading
+    )
 }
 
 /// A phase in a few letters.
@@ -220,9 +234,18 @@ fn name(phase: &Phase) -> String {
     match phase {
         Phase::Reading => "reading".into(),
         Phase::Embedding => "embedding".into(),
+        Phase::Preprocessing => "preprocessing".into(),
         Phase::Choosing => "choosing".into(),
+        Phase::Neighbours => "neighbours".into(),
+        Phase::LabelSpreading => "label spreading".into(),
+        Phase::SelfTraining => "self-training".into(),
+        Phase::PlacingMeans => "means".into(),
         Phase::Start { start, starts, fold } => format!("start {start}/{starts}.{fold}"),
         Phase::Training => "training".into(),
+        Phase::Certifying => "round trip".into(),
+        Phase::TemperatureScaling => "temperature".into(),
+        Phase::Typicality => "typicality".into(),
+        Phase::Fitting => "fitting".into(),
         Phase::Calibrating { fold, folds } => format!("calibr. {fold}/{folds}"),
         Phase::CrossValidating { fold, folds } => format!("report {fold}/{folds}"),
         Phase::Comparing => "report, test".into(),

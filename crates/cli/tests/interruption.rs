@@ -138,3 +138,49 @@ fn ctrl_c_without_a_checkpoint_says_that_nothing_is_kept() {
     assert!(stderr(&output).contains("nothing was kept"), "{}", stderr(&output));
     assert!(bench.files().iter().all(|name| name != "m" && !name.ends_with(".tmp")), "{:?}", bench.files());
 }
+
+/// A table of five classes in ten columns, every two hundredth row of it with a label.
+fn many_rows(n: u64) -> String {
+    let mut text = (0..10).map(|j| format!("x{j},")).collect::<String>() + "label\n";
+    for i in 0..n {
+        let class = i % 5;
+        for j in 0..10 {
+            let mean = if j % 5 == class { 1.5 } else { 0.0 };
+            text += &format!("{:.4},", mean + uniform(10 * i + j) + uniform(1_000_000_007 + 10 * i + j));
+        }
+        text += &if i % 200 < 5 { format!("c{class}\n") } else { "\n".into() };
+    }
+    text
+}
+
+/// The moments fall into reading, choosing, the search for neighbours, label spreading and training, or thereabouts: what
+/// they fall into depends on the machine, how soon the program ends must not. SIGTERM is heeded like Ctrl-C.
+#[test]
+fn a_fit_of_many_rows_ends_soon_after_ctrl_c_at_any_moment() {
+    use std::os::unix::process::ExitStatusExt as _;
+    let bench = Bench::new();
+    bench.write("many.csv", many_rows(50_000));
+    for (millis, signal) in
+        [(150, "INT"), (500, "INT"), (1000, "TERM"), (2000, "INT"), (4000, "INT"), (7000, "INT")]
+    {
+        let words = "fit many.csv --label label --model m --steps 1000000 --quiet";
+        let mut child = spawn(bench.command(words));
+        sleep(Duration::from_millis(millis));
+        assert!(child.try_wait().unwrap().is_none(), "the fit is too fast for this test");
+        let sent = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+        let began = Instant::now();
+        let output = child.wait_with_output().unwrap();
+        let (took, message) = (began.elapsed(), stderr(&output));
+        // Before it listens, a program ends by the signal itself.
+        let early = millis < 500 && output.status.signal().is_some();
+        assert!(early || output.status.code() == Some(130), "{signal} after {millis} ms: {message}");
+        assert!(early || message.contains("error: interrupted"), "{signal} after {millis} ms: {message}");
+        assert!(
+            took < Duration::from_millis(1500),
+            "{signal} after {millis} ms: it took {took:?}: {message}"
+        );
+        let left: Vec<String> = bench.files().into_iter().filter(|name| name.ends_with(".tmp")).collect();
+        assert!(left.is_empty() && !bench.path("m").exists(), "{left:?}");
+    }
+}

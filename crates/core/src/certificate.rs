@@ -5,6 +5,7 @@
 //! elimination with pivoting, so the check shares no code with the couplings' own log-dets.
 
 use ndarray::{Array2, ArrayView2};
+use semisup::{Part, Stopped, Watch};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
@@ -64,10 +65,23 @@ const PASS: usize = 256;
 
 /// Measures a model's flow on rows of its own (preprocessed) space.
 pub fn certify(gmm: &FlowGmm, x: ArrayView2<f64>) -> Certificate {
-    let working = gmm.decode(gmm.encode(x).view());
+    certify_watched(gmm, x, &()).expect("nobody stops it")
+}
+
+/// [`certify`], watched.
+pub fn certify_watched(
+    gmm: &FlowGmm,
+    x: ArrayView2<f64>,
+    watch: &dyn Watch,
+) -> std::result::Result<Certificate, Stopped> {
+    let z = gmm.encode(x);
+    watch.at(0.1)?;
+    let working = gmm.decode(z.view());
+    watch.at(0.2)?;
     let exact = gmm.to_place(&Place::cpu_f64());
     let place = exact.place();
     let Mapped { value: z, log_det } = exact.flow().forward(place.rows(x));
+    watch.at(0.3)?;
     let back = to_array(&exact.flow().inverse(z));
     let log_det = to_vec(&log_det);
     let jacobians = x.nrows().min(match gmm.dim() {
@@ -75,17 +89,21 @@ pub fn certify(gmm: &FlowGmm, x: ArrayView2<f64>) -> Certificate {
         WIDE..TOO_WIDE => 1,
         TOO_WIDE.. => 0,
     });
+    let rest = Part::new(watch, 0.4..1.0);
     let gaps = (0..jacobians).map(|row| {
-        let numeric = log_abs_det(jacobian(exact.flow(), x.row(row).to_vec(), &place));
-        (log_det[row] - numeric).abs() / (1.0 + log_det[row].abs())
+        let part = Part::of(&rest, row, jacobians);
+        let j = jacobian_watched(exact.flow(), x.row(row).to_vec(), &place, &Part::of(&part, 0, 2))?;
+        let numeric = log_abs_det_watched(j, &Part::of(&part, 1, 2))?;
+        Ok((log_det[row] - numeric).abs() / (1.0 + log_det[row].abs()))
     });
-    Certificate {
+    let gaps = gaps.collect::<std::result::Result<Vec<f64>, Stopped>>()?;
+    Ok(Certificate {
         rows: x.nrows(),
         round_trip: deviation(x, working.view()),
         round_trip_f64: deviation(x, back.view()),
         jacobians,
-        log_det: worst(gaps),
-    }
+        log_det: worst(gaps.into_iter()),
+    })
 }
 
 fn deviation(x: ArrayView2<f64>, back: ArrayView2<f64>) -> f64 {
@@ -99,9 +117,19 @@ fn worst(values: impl Iterator<Item = f64>) -> f64 {
 
 /// df/dx at one row by central differences, `[dim, dim]`.
 pub fn jacobian(flow: &Flow, x: Vec<f64>, place: &Place) -> Array2<f64> {
+    jacobian_watched(flow, x, place, &()).expect("nobody stops it")
+}
+
+fn jacobian_watched(
+    flow: &Flow,
+    x: Vec<f64>,
+    place: &Place,
+    watch: &dyn Watch,
+) -> std::result::Result<Array2<f64>, Stopped> {
     let dim = x.len();
     let mut jacobian = Array2::zeros((dim, dim));
     for start in (0..dim).step_by(PASS / 2) {
+        watch.at(start as f64 / dim as f64)?;
         let columns = start..(start + PASS / 2).min(dim);
         let n = columns.len();
         // Column by column, up and then down.
@@ -114,14 +142,19 @@ pub fn jacobian(flow: &Flow, x: Vec<f64>, place: &Place) -> Array2<f64> {
             jacobian.column_mut(j).assign(&((&z.row(at) - &z.row(at + n)) / (2.0 * STEP)));
         }
     }
-    jacobian
+    Ok(jacobian)
 }
 
 /// log|det A| by Gaussian elimination with partial pivoting.
-pub fn log_abs_det(mut a: Array2<f64>) -> f64 {
+pub fn log_abs_det(a: Array2<f64>) -> f64 {
+    log_abs_det_watched(a, &()).expect("nobody stops it")
+}
+
+fn log_abs_det_watched(mut a: Array2<f64>, watch: &dyn Watch) -> std::result::Result<f64, Stopped> {
     let n = a.nrows();
     let mut total = 0.0;
     for column in 0..n {
+        watch.at(column as f64 / n as f64)?;
         let pivot = (column..n).max_by(|&i, &j| a[[i, column]].abs().total_cmp(&a[[j, column]].abs()));
         let pivot = pivot.expect("column < n");
         for j in 0..n {
@@ -135,5 +168,5 @@ pub fn log_abs_det(mut a: Array2<f64>) -> f64 {
             }
         }
     }
-    total
+    Ok(total)
 }

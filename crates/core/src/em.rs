@@ -6,13 +6,13 @@
 //!
 //!   mu_c = sum r_c z / sum r_c,   sigma_c^2 = sum r_c (z - mu_c)^2 / sum r_c,   pi_k = mean q_k,   w_c = share of c in its class
 
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Result,
     mixture::{Covariance, MixtureSpec, MixtureValues},
-    model::FlowGmm,
+    model::{FlowGmm, SCORING_BATCH},
     train::TrainingRows,
 };
 
@@ -64,11 +64,16 @@ impl Expectation {
 /// Smallest sigma a closed-form estimate may give: a Gaussian on a single point must not collapse.
 const MIN_SIGMA: f64 = 1e-2;
 
-pub(crate) fn expectation(model: &FlowGmm, rows: &TrainingRows, em: &Em) -> Result<Expectation> {
+pub(crate) fn expectation(
+    model: &FlowGmm,
+    rows: &TrainingRows,
+    em: &Em,
+    go_on: &mut dyn FnMut() -> Result<()>,
+) -> Result<Expectation> {
     let place = model.place();
     let k = rows.n_classes;
-    let z_u = model.encode(rows.unlabelled.array().view());
-    let z_l = model.encode(rows.labelled.array().view());
+    let z_u = encoded(model, rows.unlabelled.array().view(), go_on)?;
+    let z_l = encoded(model, rows.labelled.array().view(), go_on)?;
     let mut current = model.clone();
     let iterations = match em.mixture {
         MixtureStep::Fixed => 0,
@@ -76,6 +81,7 @@ pub(crate) fn expectation(model: &FlowGmm, rows: &TrainingRows, em: &Em) -> Resu
         MixtureStep::Alternating { iterations } => iterations,
     };
     for _ in 0..iterations {
+        go_on()?;
         let q = latent_posterior(&current, z_u.view());
         let mut all = Array2::zeros((z_l.nrows() + z_u.nrows(), z_u.ncols()));
         let mut weights = Array2::zeros((all.nrows(), k));
@@ -91,6 +97,21 @@ pub(crate) fn expectation(model: &FlowGmm, rows: &TrainingRows, em: &Em) -> Resu
     }
     let q = latent_posterior(&current, z_u.view()).iter().map(|&v| v as f32).collect();
     Ok(Expectation { q, mixture: (iterations > 0).then(|| current.mixture().values()) })
+}
+
+/// z = f(x), batch by batch.
+fn encoded(
+    model: &FlowGmm,
+    x: ArrayView2<f64>,
+    go_on: &mut dyn FnMut() -> Result<()>,
+) -> Result<Array2<f64>> {
+    let mut z = Array2::zeros((x.nrows(), model.dim()));
+    let batches = x.axis_chunks_iter(Axis(0), SCORING_BATCH);
+    for (x, mut z) in batches.zip(z.axis_chunks_iter_mut(Axis(0), SCORING_BATCH)) {
+        go_on()?;
+        z.assign(&model.encode(x));
+    }
+    Ok(z)
 }
 
 /// p(k | z), `[n, K]`.

@@ -63,7 +63,7 @@ pub use container::Container;
 pub use stored::{load_tensors, model_tensors};
 
 // Devices, certificates, errors.
-pub use certificate::{Certificate, certify, jacobian, log_abs_det};
+pub use certificate::{Certificate, certify, certify_watched, jacobian, log_abs_det};
 pub use device::DeviceName;
 pub use error::{Error, Result};
 pub use flowgmm_kernels::instruction_set;

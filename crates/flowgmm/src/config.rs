@@ -1,7 +1,7 @@
 //! What decides a fit, as plain data: preprocessing, architecture, graph, starts, training. And what makes no sense.
 
 use ndarray::{ArrayView1, ArrayView2};
-use semisup::{Monotone, Preprocess};
+use semisup::{Monotone, Preprocess, Stopped, Watch};
 use serde::{Deserialize, Serialize};
 
 use flowgmm_core::{Architecture, rule, train::TrainConfig};
@@ -115,6 +115,15 @@ pub struct FitConfig {
 impl QuantileTransform {
     /// The maps of the columns of x `[n, dim]`.
     pub fn learn(&self, x: ArrayView2<f64>) -> Vec<Option<Monotone>> {
+        self.learn_watched(x, &()).expect("nobody stops it")
+    }
+
+    /// [`QuantileTransform::learn`], watched: the fraction of the columns that are looked at.
+    pub(crate) fn learn_watched(
+        &self,
+        x: ArrayView2<f64>,
+        watch: &dyn Watch,
+    ) -> std::result::Result<Vec<Option<Monotone>>, Stopped> {
         let wanted = |column: ArrayView1<f64>| match self {
             Self::Off => false,
             Self::Skewed => is_skewed(column),
@@ -123,7 +132,12 @@ impl QuantileTransform {
         let map = |column: ArrayView1<f64>| {
             wanted(column).then(|| Monotone::to_normal(column.iter().copied())).flatten()
         };
-        x.columns().into_iter().map(map).collect()
+        let columns = x.columns().into_iter().enumerate();
+        let maps = columns.map(|(j, column)| {
+            watch.at(j as f64 / x.ncols() as f64)?;
+            Ok(map(column))
+        });
+        maps.collect()
     }
 }
 

@@ -87,6 +87,10 @@ pub enum Error {
         during: String,
     },
 
+    /// A watch stopped the work below the front door.
+    #[error("interrupted")]
+    Stopped,
+
     /// A model or checkpoint file that is damaged, foreign or from another version.
     #[error("{name}: not a usable model file: {reason}")]
     ModelFile {
@@ -158,7 +162,7 @@ impl Error {
             Self::Encoder(_) | Self::Request(_) | Self::Needed { .. } | Self::Config(_) => ErrorKind::Request,
             Self::ForeignCheckpoint { .. } => ErrorKind::Request,
             Self::Diverged { .. } => ErrorKind::Diverged,
-            Self::Interrupted { .. } | Self::Cancelled { .. } => ErrorKind::Cancelled,
+            Self::Interrupted { .. } | Self::Cancelled { .. } | Self::Stopped => ErrorKind::Cancelled,
             Self::ModelFile { .. } => ErrorKind::ModelFile,
             Self::Io { .. } => ErrorKind::Io,
         }
@@ -204,6 +208,12 @@ impl From<semisup::Error> for Error {
     }
 }
 
+impl From<semisup::Stopped> for Error {
+    fn from(_: semisup::Stopped) -> Self {
+        Self::Stopped
+    }
+}
+
 impl From<flowgmm_data::Error> for Error {
     fn from(error: flowgmm_data::Error) -> Self {
         Self::Columns(error)
@@ -223,6 +233,7 @@ impl From<flowgmm_learners::Error> for Error {
     fn from(error: flowgmm_learners::Error) -> Self {
         match error {
             flowgmm_learners::Error::Data(error) => Self::Data(error),
+            flowgmm_learners::Error::Stopped(_) => Self::Stopped,
             other => Self::Learner(other),
         }
     }
@@ -265,6 +276,7 @@ mod tests {
         assert_eq!(kind(Error::io(Path::new("m"))(gone())), ErrorKind::Io);
         assert_eq!(kind(flowgmm_core::Error::Config("depth".into()).into()), ErrorKind::Request);
         assert_eq!(kind(flowgmm_core::Error::Interrupted { step: 3 }.into()), ErrorKind::Cancelled);
+        assert_eq!(kind(semisup::Stopped.into()), ErrorKind::Cancelled);
         let diverged = flowgmm_core::Error::Diverged { step: 1, cause: String::new(), rollbacks: 0 };
         assert_eq!(kind(diverged.into()), ErrorKind::Diverged);
     }

@@ -15,7 +15,7 @@ use semisup::Classifier as _;
 use crate::{
     Cost, Decision, Error, Fitter, HeldOutAccuracy, Model, Preset, Result, Settings, Source,
     fitter::some_rows,
-    observer::{Observer, Phase},
+    observer::Observer,
     recipe::Recipe,
     settings::Override,
     source::training::{Declared, Training},
@@ -196,11 +196,10 @@ pub struct FitPlan {
 impl Training {
     /// Chooses settings for these rows and overrides them as the request says.
     pub fn plan(&self, request: &Request, observer: &mut dyn Observer) -> Result<FitPlan> {
-        observer.phase(&Phase::Choosing, None);
         // Mistakes in the request are found before the work of choosing.
         let start = Recipe::start(request.preset, &self.data)?;
         Settings::gather(&start.config, &request.overrides)?.config.validate()?;
-        let recipe = Recipe::of(request.preset, &self.data, request.seed())?;
+        let recipe = Recipe::watched(request.preset, &self.data, request.seed(), observer)?;
         let settings = Settings::gather(&recipe.config, &request.overrides)?;
         let settings = settings.chosen_by(&recipe.config, &recipe.start);
         settings.config.validate()?;

@@ -6,25 +6,25 @@
 //! Selection looks at labelled training rows (by cross-validation) and at the likelihood of unlabelled rows, never
 //! at a test label. The whole procedure is a function of (data, config, seed); checkpoints cut it anywhere.
 
+mod complete;
 mod watch;
 
 use ndarray::{Array2, ArrayView2, Axis};
-use semisup::{Learner, SemiSupervised, split};
+use semisup::{Learner, SemiSupervised, Watch, split};
 
 use self::watch::Watcher;
 use crate::{
     Error, Result,
-    config::{Calibration, FitConfig, MultiStart},
-    model::{Model, Provenance},
-    observer::{Observer, Phase},
-    prepared::Prepared,
+    config::{FitConfig, MultiStart},
+    model::Model,
+    observer::{Observer, Phase, Reporting, watched},
+    prepared::{Prepared, Shown},
     recipe::Decision,
     rows::Rows,
 };
 use flowgmm_core::{
-    Covariance, Engine, Flow, FlowGmm, Mixture, MixtureSpec, MixtureValues, Prior,
+    Covariance, Engine, Flow, FlowGmm, Mixture, MixtureSpec, MixtureValues,
     bijection::Bijection,
-    certify,
     checkpoint::{Checkpoints, Fingerprint, Progress, Saved},
     tensor::Place,
     train::{Purpose, TrainConfig, TrainState, Trainer, TrainingRows, stream},
@@ -49,6 +49,10 @@ impl Learner for FlowGmmLearner {
 
     fn fit(&self, data: &SemiSupervised, seed: u64) -> Result<Model> {
         Fitter::new(&self.config, data, seed).run(&mut ())
+    }
+
+    fn fit_watched(&self, data: &SemiSupervised, seed: u64, watch: &dyn Watch) -> Result<Model> {
+        Fitter::new(&self.config, data, seed).run(&mut Reporting::to(watch))
     }
 }
 
@@ -118,7 +122,7 @@ impl<'a> Fitter<'a> {
             labelled = self.data.labelled().len(),
             "fitting"
         );
-        let problem = Prepared::new(self.config, self.data)?;
+        let problem = Prepared::new(self.config, self.data, observer)?;
         let fingerprint = self.fingerprint();
         let mut progress = Progress::default();
         let mut saved: Option<Saved> = None;
@@ -131,59 +135,26 @@ impl<'a> Fitter<'a> {
         }
         let start = self.choose_start(&problem, &mut progress, &mut saved, observer)?;
         let train = &self.config.train;
-        observer.phase(&Phase::Training, Some(train.steps));
-        let rows = problem.rows(None);
+        let shown = problem.whole();
+        let rows = problem.rows(&shown);
         let seed = start_seed(self.seed, start);
-        let mut state = TrainState::new(self.fresh(&problem, None, seed)?, train);
+        let mut state = TrainState::new(self.fresh(&problem, &shown, seed, observer)?, train);
+        drop(shown);
+        observer.phase(&Phase::Training, Some(train.steps));
         if let Some(saved) = saved.take() {
             saved.restore(&mut state)?;
         }
-        let (state, mut gmm) = self.train(train, &rows, seed, state, &progress, observer)?;
+        let (state, gmm) = self.train(train, &rows, seed, state, &progress, observer)?;
         problem.check_finite(&gmm, &state)?;
-        let sample = some_rows(problem.x.view(), 256);
-        let provenance = Provenance {
-            version: env!("CARGO_PKG_VERSION").into(),
-            seed: self.seed,
-            data_hash: data_hash(self.data),
-            n_labelled: self.data.labelled().len(),
-            n_unlabelled: self.data.unlabelled().len(),
-            config: serde_json::to_value(self.config).expect("plain data"),
-            rollbacks: state.rollbacks,
-            certificate: Some(certify(&gmm, sample.view())),
-        };
         if let Some(checkpoints) = &self.checkpoints {
             checkpoints.write(&progress, &state)?;
         }
-        let temperature = match self.config.calibration {
-            // The posterior that was trained is the tempered one.
-            None => self.config.train.objective.temperature.max(1.0),
-            Some(Calibration::Folds { folds, fraction }) => {
-                self.calibrate(&problem, folds, fraction, observer)?
-            }
-            Some(Calibration::Expected { accuracy }) => problem.temperature_for(&gmm, accuracy),
-        };
-        if let Prior::Estimated { pseudo_count } = self.config.architecture.prior
-            && !self.data.unlabelled().is_empty()
-        {
-            let mut values = gmm.mixture().values();
-            let shares = problem.shares(&gmm, temperature, pseudo_count);
-            values.log_prior = shares.into_iter().map(f64::ln).collect();
-            gmm.set_mixture(&values)?;
-        }
-        let mut model = Model {
-            gmm,
-            preprocess: problem.preprocess,
-            classes: self.data.classes().to_vec(),
-            rows: self.rows,
-            temperature,
-            typical: Vec::new(),
-            decisions: self.decisions,
-            provenance,
-            history: state.history,
-        };
-        model.learn_typicality(some_rows(self.data.x(), 4096).view());
-        check_finite(&model, self.data)?;
-        Ok(model)
+        let (step, kept) = (state.step, self.checkpoints.is_some());
+        self.complete(problem, state, gmm, observer).map_err(|error| match error {
+            // The run is in the checkpoint; what comes after it is quick to do again.
+            Error::Cancelled { .. } if kept => Error::Interrupted { step },
+            other => other,
+        })
     }
 
     /// What a checkpoint must agree on with the run that resumes it. Engines and devices round differently.
@@ -217,10 +188,11 @@ impl<'a> Fitter<'a> {
                 if progress.scores.len() > start * folds.len() + fold {
                     continue; // scored before the checkpoint
                 }
-                observer.phase(&Phase::Start { start: start + 1, starts, fold: fold + 1 }, Some(short.steps));
+                let shown = problem.without(held, observer)?;
                 let seed = start_seed(self.seed, start);
-                let rows = problem.rows(Some(held));
-                let mut state = TrainState::new(self.fresh(problem, Some(held), seed)?, &short);
+                let mut state = TrainState::new(self.fresh(problem, &shown, seed, observer)?, &short);
+                let rows = problem.rows(&shown);
+                observer.phase(&Phase::Start { start: start + 1, starts, fold: fold + 1 }, Some(short.steps));
                 if let Some(saved) = saved.take() {
                     saved.restore(&mut state)?;
                 }
@@ -241,47 +213,6 @@ impl<'a> Fitter<'a> {
         Ok((0..starts).fold(0, |best, start| if mean(start) > mean(best) { start } else { best }))
     }
 
-    /// The temperature at which short runs without a fold give that fold's labels the most probability.
-    fn calibrate(
-        &mut self,
-        problem: &Prepared,
-        folds: usize,
-        fraction: f64,
-        observer: &mut dyn Observer,
-    ) -> Result<f64> {
-        let y = problem.y_labelled();
-        let fewest = self.data.class_counts().into_iter().min().unwrap_or(0);
-        if fewest < 2 {
-            return Ok(self.config.train.objective.temperature.max(1.0));
-        }
-        let mut short = self.config.train.clone();
-        short.steps = ((short.steps as f64 * fraction) as usize).max(1);
-        let folds =
-            split::folds(&y, folds.min(fewest), &mut stream(self.seed, Purpose::Folds, u64::MAX >> 16));
-        // The finished run is in the checkpoint already; these are quick to do again.
-        let checkpoints = self.checkpoints.take();
-        let (mut log_joint, mut truth) = (Array2::zeros((0, self.data.n_classes())), Vec::new());
-        for (fold, held) in folds.iter().enumerate() {
-            observer.phase(&Phase::Calibrating { fold: fold + 1, folds: folds.len() }, Some(short.steps));
-            let state = TrainState::new(self.fresh(problem, Some(held), self.seed)?, &short);
-            let rows = problem.rows(Some(held));
-            match self.train(&short, &rows, self.seed, state, &Progress::default(), observer) {
-                Ok((_, gmm)) => {
-                    let joint = problem.joint_of(&gmm, held);
-                    if joint.iter().all(|v| v.is_finite()) {
-                        log_joint.append(Axis(0), joint.view()).expect("as many classes");
-                        truth.extend(held.iter().map(|&at| y[at]));
-                    }
-                }
-                Err(Error::Diverged { .. }) => {}
-                Err(other) => return Err(other),
-            }
-        }
-        self.checkpoints = checkpoints;
-        // Never surer than the model itself: held-out rows that are all right say nothing of the rest.
-        Ok(semisup::fit_temperature(log_joint.view(), &truth).clamp(1.0, 1e3))
-    }
-
     fn train(
         &self,
         config: &TrainConfig,
@@ -292,9 +223,18 @@ impl<'a> Fitter<'a> {
         observer: &mut dyn Observer,
     ) -> Result<(TrainState, FlowGmm)> {
         let mut trainer = Trainer::new(config, rows, seed, state);
-        let mut watcher =
-            Watcher { observer, checkpoints: self.checkpoints.as_ref(), progress, failed: None };
-        let result = trainer.run(&mut watcher);
+        let mut watcher = Watcher {
+            observer,
+            checkpoints: self.checkpoints.as_ref(),
+            progress,
+            step: 0,
+            stopped: false,
+            failed: None,
+        };
+        let mut result = trainer.run(&mut watcher).and_then(|()| trainer.finished_watched(&mut watcher));
+        if result.is_ok() && watcher.stopped {
+            result = Err(flowgmm_core::Error::Interrupted { step: trainer.state.step });
+        }
         if let Some(error) = watcher.failed {
             return Err(error);
         }
@@ -303,13 +243,17 @@ impl<'a> Fitter<'a> {
         {
             checkpoints.write(progress, &trainer.state)?;
         }
-        result?;
-        let gmm = trainer.finished();
-        Ok((trainer.state, gmm))
+        Ok((trainer.state, result?))
     }
 
     /// A fresh model for this start, with means placed where the configuration wants them.
-    fn fresh(&self, problem: &Prepared, held: Option<&Vec<usize>>, seed: u64) -> Result<FlowGmm> {
+    fn fresh(
+        &self,
+        problem: &Prepared,
+        shown: &Shown,
+        seed: u64,
+        observer: &mut dyn Observer,
+    ) -> Result<FlowGmm> {
         let architecture = &self.config.architecture;
         let (n_classes, dim) = (self.data.n_classes(), problem.x.ncols());
         let mut rng = stream(seed, Purpose::Parameters, 0);
@@ -317,7 +261,11 @@ impl<'a> Fitter<'a> {
         let mut flow = flow.with_engine(self.engine);
         flow.adapt(&self.place.rows(some_rows(problem.x.view(), ADAPTING).view()));
         let (z, q) = if architecture.means.depends_on_data() || architecture.per_class > 1 {
-            (flow.encode(problem.x.view(), &self.place), problem.weights(held))
+            let x = problem.x.view();
+            let z = watched(observer, &Phase::PlacingMeans, x.nrows(), |watch| {
+                Ok(flow.encode_watched(x, &self.place, watch)?)
+            })?;
+            (z, problem.weights(shown))
         } else {
             (Array2::zeros((0, dim)), Array2::zeros((0, n_classes)))
         };
@@ -347,17 +295,6 @@ impl<'a> Fitter<'a> {
         };
         Ok(FlowGmm::new(flow, Mixture::new(spec, &values, &self.place)?)?.with_engine(self.engine))
     }
-}
-
-/// A model that cannot score its own labelled rows is not worth keeping, however training ended.
-fn check_finite(model: &Model, data: &SemiSupervised) -> Result<()> {
-    let scores = model.score(data.labelled_only().x());
-    if scores.log_probs.iter().chain(&scores.log_marginal).all(|v| v.is_finite()) {
-        return Ok(());
-    }
-    let step = model.history().epochs.last().map_or(0, |record| record.step);
-    let cause = "the model's scores are not finite".into();
-    Err(Error::Diverged { step, cause, rollbacks: model.provenance().rollbacks })
 }
 
 /// Rows that ActNorm sees first.

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use ndarray::{Array2, Axis};
-use semisup::{Preprocess, SemiSupervised, metrics::log_sum_exp, split::evenly_spaced};
+use semisup::{Part, Preprocess, SemiSupervised, Watch, metrics::log_sum_exp, split::evenly_spaced};
 
 use crate::{
     Error, Result,
     config::{Dequantise, FitConfig},
+    observer::{Observer, Phase, watched},
     teachers::Teachers,
 };
 use flowgmm_core::{
-    Dequantiser, FlowGmm, Prior,
+    Dequantiser, FlowGmm, Prior, SCORING_BATCH,
     train::{TrainState, TrainingMatrix, TrainingRows},
 };
 
@@ -37,17 +38,11 @@ pub struct Prepared {
 
 impl Prepared {
     /// Preprocesses the rows and lets the teachers predict them.
-    pub fn new(config: &FitConfig, data: &SemiSupervised) -> Result<Self> {
-        let shapes = config.quantile_transform.learn(data.x());
-        let normal = semisup::to_normal_columns(data.x(), &shapes);
-        let preprocess = config.prepare.learn(normal.view())?.with_column_maps(shapes.clone());
-        let spread = match config.dequantise {
-            Dequantise::Off => None,
-            Dequantise::Uniform => Dequantiser::new(data.x(), data.steps(), &shapes, &preprocess),
-        };
-        let x = preprocess.apply(data.x());
+    pub fn new(config: &FitConfig, data: &SemiSupervised, observer: &mut dyn Observer) -> Result<Self> {
+        let Scaled { normal, preprocess, spread, x } =
+            watched(observer, &Phase::Preprocessing, data.n(), |watch| Scaled::new(config, data, watch))?;
         let teachers = if data.unlabelled().is_empty() { &[] } else { config.teachers.as_slice() };
-        let teachers = Teachers::new(teachers, data.n_classes(), x.view(), normal.view())?;
+        let teachers = Teachers::new(teachers, data.n_classes(), x.view(), normal.view(), observer)?;
         let teachers = match config.architecture.prior {
             Prior::Estimated { .. } => teachers.balanced(),
             Prior::Uniform | Prior::Empirical | Prior::Given(_) => teachers,
@@ -63,7 +58,7 @@ impl Prepared {
             teachers,
             predictions: None,
         };
-        problem.predictions = problem.teacher_predictions(None);
+        problem.predictions = problem.teachers.predict(&problem.y, observer)?;
         Ok(problem)
     }
 
@@ -72,27 +67,25 @@ impl Prepared {
         self.labelled.iter().filter_map(|&row| self.y[row]).collect()
     }
 
-    /// Labels with a fold (positions among the labelled rows) hidden.
-    fn visible(&self, held: Option<&Vec<usize>>) -> Vec<Option<usize>> {
-        let mut y = self.y.clone();
-        for &at in held.into_iter().flatten() {
-            y[self.labelled[at]] = None;
-        }
-        y
+    /// All labels, and what the teachers predict with them.
+    pub fn whole(&self) -> Shown {
+        Shown { y: self.y.clone(), predictions: self.predictions.clone() }
     }
 
-    /// What the teachers predict for every row, `[n, K]`, with a fold hidden.
-    fn teacher_predictions(&self, held: Option<&Vec<usize>>) -> Option<Array2<f64>> {
-        self.teachers.predict(&self.visible(held))
+    /// The labels without a fold (positions among the labelled rows), and what the teachers predict with them.
+    pub fn without(&self, held: &[usize], observer: &mut dyn Observer) -> Result<Shown> {
+        let mut y = self.y.clone();
+        held.iter().for_each(|&at| y[self.labelled[at]] = None);
+        let predictions = self.teachers.predict(&y, observer)?;
+        Ok(Shown { y, predictions })
     }
 
     /// Class weights of every row for placing means: labels, and teacher predictions if there are some.
-    pub fn weights(&self, held: Option<&Vec<usize>>) -> Array2<f64> {
-        let predictions =
-            if held.is_some() { self.teacher_predictions(held) } else { self.predictions.clone() };
+    pub fn weights(&self, shown: &Shown) -> Array2<f64> {
+        let predictions = shown.predictions.clone();
         let mut q = predictions.unwrap_or_else(|| Array2::zeros((self.x.nrows(), self.n_classes)));
-        for (mut row, y) in q.rows_mut().into_iter().zip(self.visible(held)) {
-            if let Some(k) = y {
+        for (mut row, y) in q.rows_mut().into_iter().zip(&shown.y) {
+            if let Some(k) = *y {
                 row.fill(0.0);
                 row[k] = 1.0;
             }
@@ -101,16 +94,15 @@ impl Prepared {
     }
 
     /// Rows to train on; a held-out fold joins neither side.
-    pub fn rows(&self, held: Option<&Vec<usize>>) -> TrainingRows {
-        let visible = self.visible(held);
+    pub fn rows(&self, shown: &Shown) -> TrainingRows {
         let labelled: Vec<usize> =
-            self.labelled.iter().copied().filter(|&row| visible[row].is_some()).collect();
-        let predictions =
-            if held.is_some() { self.teacher_predictions(held) } else { self.predictions.clone() };
-        let soft =
-            predictions.map(|q| q.select(Axis(0), &self.unlabelled).iter().map(|&v| v as f32).collect());
+            self.labelled.iter().copied().filter(|&row| shown.y[row].is_some()).collect();
+        let soft = shown
+            .predictions
+            .as_ref()
+            .map(|q| q.select(Axis(0), &self.unlabelled).iter().map(|&v| v as f32).collect());
         TrainingRows {
-            y: labelled.iter().filter_map(|&row| visible[row]).collect(),
+            y: labelled.iter().filter_map(|&row| shown.y[row]).collect(),
             labelled: self.pick(&labelled),
             unlabelled: self.pick(&self.unlabelled),
             soft_targets: soft,
@@ -141,11 +133,16 @@ impl Prepared {
 
     /// The temperature, at least 1, at which the mean probability of the predicted class of unlabelled rows is
     /// `accuracy`.
-    pub fn temperature_for(&self, gmm: &FlowGmm, accuracy: f64) -> f64 {
+    pub(crate) fn temperature_for(
+        &self,
+        gmm: &FlowGmm,
+        accuracy: f64,
+        observer: &mut dyn Observer,
+    ) -> Result<f64> {
         if self.unlabelled.is_empty() {
-            return 1.0;
+            return Ok(1.0);
         }
-        let joint = self.unlabelled_joint(gmm);
+        let joint = self.unlabelled_joint(gmm, observer)?;
         let confidence = |temperature: f64| {
             let log_probs = semisup::metrics::log_softmax((&joint / temperature).view());
             let top =
@@ -162,21 +159,36 @@ impl Prepared {
                 high = middle;
             }
         }
-        high.exp()
+        Ok(high.exp())
     }
 
     /// Shares of classes that make unlabelled rows most likely, by a model that took classes to be alike.
-    pub fn shares(&self, gmm: &FlowGmm, temperature: f64, imagined: f64) -> Vec<f64> {
-        let joint = self.unlabelled_joint(gmm) / temperature;
+    pub(crate) fn shares(
+        &self,
+        gmm: &FlowGmm,
+        temperature: f64,
+        pseudo_count: f64,
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<f64>> {
+        let joint = self.unlabelled_joint(gmm, observer)? / temperature;
         let probs = semisup::metrics::log_softmax(joint.view()).exp();
-        semisup::metrics::class_shares(probs.view(), imagined)
+        Ok(semisup::metrics::class_shares(probs.view(), pseudo_count))
     }
 
     /// log p(x, k) of some unlabelled rows, evenly spread.
-    fn unlabelled_joint(&self, gmm: &FlowGmm) -> Array2<f64> {
+    fn unlabelled_joint(&self, gmm: &FlowGmm, observer: &mut dyn Observer) -> Result<Array2<f64>> {
         let some = evenly_spaced(self.unlabelled.len(), CONFIDENCE_ROWS);
         let rows: Vec<usize> = some.into_iter().map(|at| self.unlabelled[at]).collect();
-        gmm.log_joint(self.x.select(Axis(0), &rows).view())
+        let n = rows.len();
+        let mut joint = Array2::zeros((0, self.n_classes));
+        watched(observer, &Phase::TemperatureScaling, n, |watch| {
+            for rows in rows.chunks(SCORING_BATCH) {
+                watch.at(joint.nrows() as f64 / n as f64)?;
+                let chunk = gmm.log_joint(self.x.select(Axis(0), rows).view());
+                joint.append(Axis(0), chunk.view()).expect("as many classes");
+            }
+            Ok(joint)
+        })
     }
 
     /// Mean log p(y | x) of held-out labelled rows plus mean log p(x) per dimension of unlabelled rows.
@@ -194,5 +206,38 @@ impl Prepared {
         let unlabelled = mean(joint.rows().into_iter().map(log_sum_exp).collect());
         let score = labelled + unlabelled / gmm.dim() as f64;
         if score.is_nan() { f64::NEG_INFINITY } else { score }
+    }
+}
+
+/// Labels that a run may see, and what the teachers predict with them.
+pub struct Shown {
+    y: Vec<Option<usize>>,            // [n]
+    predictions: Option<Array2<f64>>, // [n, K]
+}
+
+/// Rows on their way to the flow's space.
+struct Scaled {
+    /// The user's columns, skewed ones made normal.
+    normal: Array2<f64>,
+    preprocess: Preprocess,
+    spread: Option<Arc<Dequantiser>>,
+    /// The flow's columns.
+    x: Array2<f64>,
+}
+
+impl Scaled {
+    fn new(config: &FitConfig, data: &SemiSupervised, watch: &dyn Watch) -> Result<Self> {
+        let shapes = config.quantile_transform.learn_watched(data.x(), &Part::new(watch, 0.0..0.6))?;
+        let normal = semisup::to_normal_columns(data.x(), &shapes);
+        watch.at(0.7)?;
+        let preprocess = config.prepare.learn(normal.view())?.with_column_maps(shapes.clone());
+        watch.at(0.8)?;
+        let spread = match config.dequantise {
+            Dequantise::Off => None,
+            Dequantise::Uniform => Dequantiser::new(data.x(), data.steps(), &shapes, &preprocess),
+        };
+        watch.at(0.9)?;
+        let x = preprocess.apply(data.x());
+        Ok(Self { normal, preprocess, spread, x })
     }
 }

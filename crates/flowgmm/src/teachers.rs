@@ -12,14 +12,18 @@
 use std::sync::Arc;
 
 use flowgmm_learners::{
-    graph::{EdgeWeight, Graph, spread},
-    self_training,
+    graph::{EdgeWeight, Graph, spread_watched},
+    self_training_watched,
 };
 use ndarray::{Array1, Array2, ArrayView2, Axis};
-use semisup::{Preprocess, split::evenly_spaced};
+use semisup::{Preprocess, Watch, split::evenly_spaced};
 use serde::{Deserialize, Serialize};
 
-use crate::{Result, config::Prepare};
+use crate::{
+    Result,
+    config::Prepare,
+    observer::{Observer, Phase, watched},
+};
 
 /// A teacher, its temperature and its weight.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -66,6 +70,9 @@ impl Teacher {
 /// every fold.
 const SELF_TRAINING_ROWS: usize = 3000;
 
+/// Steps of a phase that is counted in percent.
+const PERCENT: usize = 100;
+
 /// A teacher with all it needs to learn from other labels again.
 #[derive(Clone, Debug)]
 pub(crate) enum Ready {
@@ -75,15 +82,21 @@ pub(crate) enum Ready {
 
 impl Ready {
     /// Prepares a teacher for rows: `x` in the flow's space, `normal` in the user's columns, skewed ones made normal.
-    pub(crate) fn new(method: &TeacherMethod, x: ArrayView2<f64>, normal: ArrayView2<f64>) -> Result<Self> {
-        let graph = |x: ArrayView2<f64>, k| Graph::symmetric_knn(x, k, EdgeWeight::LocalGaussian);
+    pub(crate) fn new(
+        method: &TeacherMethod,
+        x: ArrayView2<f64>,
+        normal: ArrayView2<f64>,
+        watch: &dyn Watch,
+    ) -> Result<Self> {
+        let graph =
+            |x: ArrayView2<f64>, k| Graph::symmetric_knn_watched(x, k, EdgeWeight::LocalGaussian, watch);
         Ok(match *method {
             TeacherMethod::LabelSpreading { space: None, neighbours, alpha } => {
-                Self::Graph { graph: graph(x, neighbours), alpha }
+                Self::Graph { graph: graph(x, neighbours)?, alpha }
             }
             TeacherMethod::LabelSpreading { space: Some(space), neighbours, alpha } => {
                 let x = space.learn(normal)?.apply(normal);
-                Self::Graph { graph: graph(x.view(), neighbours), alpha }
+                Self::Graph { graph: graph(x.view(), neighbours)?, alpha }
             }
             TeacherMethod::SelfTraining { c, threshold } => {
                 let columns = Arc::new(Preprocess::standardise(normal)?.apply(normal));
@@ -93,9 +106,14 @@ impl Ready {
     }
 
     /// p(k | x) of all rows, `[n, K]`, learnt from these labels.
-    pub(crate) fn predict(&self, y: &[Option<usize>], n_classes: usize) -> Array2<f64> {
-        match self {
-            Self::Graph { graph, alpha } => spread(graph.clone(), y, n_classes, *alpha),
+    pub(crate) fn predict(
+        &self,
+        y: &[Option<usize>],
+        n_classes: usize,
+        watch: &dyn Watch,
+    ) -> Result<Array2<f64>> {
+        Ok(match self {
+            Self::Graph { graph, alpha } => spread_watched(graph.clone(), y, n_classes, *alpha, watch)?,
             Self::SelfTraining { columns, c, threshold } => {
                 let unlabelled: Vec<usize> = (0..y.len()).filter(|&row| y[row].is_none()).collect();
                 // Evenly spaced, so that no order of the rows matters.
@@ -104,10 +122,10 @@ impl Ready {
                 let rows: Vec<usize> = (0..y.len()).filter(|&row| y[row].is_some()).chain(some).collect();
                 let known: Vec<Option<usize>> = rows.iter().map(|&row| y[row]).collect();
                 let x = columns.select(Axis(0), &rows);
-                let (model, _) = self_training(x.view(), &known, n_classes, *c, *threshold);
+                let (model, _) = self_training_watched(x.view(), &known, n_classes, *c, *threshold, watch)?;
                 model.log_probs(columns.view()).exp()
             }
-        }
+        })
     }
 }
 
@@ -125,8 +143,17 @@ impl Teachers {
         n_classes: usize,
         x: ArrayView2<f64>,
         normal: ArrayView2<f64>,
+        observer: &mut dyn Observer,
     ) -> Result<Self> {
-        let ready = teachers.iter().map(|teacher| Ok((*teacher, Ready::new(&teacher.method, x, normal)?)));
+        let ready = teachers.iter().map(|teacher| {
+            let phase = match teacher.method {
+                TeacherMethod::LabelSpreading { .. } => Phase::Neighbours,
+                TeacherMethod::SelfTraining { .. } => Phase::Preprocessing,
+            };
+            let ready =
+                watched(observer, &phase, x.nrows(), |watch| Ready::new(&teacher.method, x, normal, watch));
+            Ok((*teacher, ready?))
+        });
         Ok(Self { ready: ready.collect::<Result<_>>()?, n_classes, balanced: false })
     }
 
@@ -137,14 +164,27 @@ impl Teachers {
     }
 
     /// The weighted mean of the teachers' predictions, `[n, K]`, or `None` without teachers.
-    pub(crate) fn predict(&self, y: &[Option<usize>]) -> Option<Array2<f64>> {
+    pub(crate) fn predict(
+        &self,
+        y: &[Option<usize>],
+        observer: &mut dyn Observer,
+    ) -> Result<Option<Array2<f64>>> {
         let total: f64 = self.ready.iter().map(|(teacher, _)| teacher.weight).sum();
-        let predictions = self.ready.iter().map(|(teacher, ready)| {
-            let p = ready.predict(y, self.n_classes);
+        let mut sum: Option<Array2<f64>> = None;
+        for (teacher, ready) in &self.ready {
+            let phase = match ready {
+                Ready::Graph { .. } => Phase::LabelSpreading,
+                Ready::SelfTraining { .. } => Phase::SelfTraining,
+            };
+            let p = watched(observer, &phase, PERCENT, |watch| ready.predict(y, self.n_classes, watch))?;
             let p = if self.balanced { balanced(p, y) } else { p };
-            tempered(p, teacher.temperature) * (teacher.weight / total)
-        });
-        predictions.reduce(|a, b| a + b)
+            let p = tempered(p, teacher.temperature) * (teacher.weight / total);
+            sum = Some(match sum {
+                None => p,
+                Some(sum) => sum + p,
+            });
+        }
+        Ok(sum)
     }
 }
 
@@ -202,9 +242,9 @@ mod tests {
         let method = TeacherMethod::LabelSpreading { space: None, neighbours: 2, alpha: 0.9 };
         let teachers = |temperature| {
             let teacher = Teacher { method, temperature, weight: 1.0 };
-            Teachers::new(&[teacher], 2, x.view(), x.view()).expect("rows in a line")
+            Teachers::new(&[teacher], 2, x.view(), x.view(), &mut ()).expect("rows in a line")
         };
-        let ask = |teachers: Teachers| teachers.predict(&y).expect("one teacher");
+        let ask = |teachers: Teachers| teachers.predict(&y, &mut ()).unwrap().expect("one teacher");
         let (plain, fair) = (ask(teachers(1.0)), ask(teachers(1.0).balanced()));
         assert!(fair[[12, 1]] > plain[[12, 1]] + 0.05, "{} {}", fair[[12, 1]], plain[[12, 1]]);
         let ratio = |p: &Array2<f64>| p[[12, 1]] / p[[12, 0]];
@@ -213,7 +253,7 @@ mod tests {
         assert!((ratio(&fair) / ratio(&plain) - 64.0).abs() < 1e-6, "balanced before the temperature");
         let mut even = y;
         even[1..4].fill(None);
-        let ask = |teachers: Teachers| teachers.predict(&even).expect("one teacher");
+        let ask = |teachers: Teachers| teachers.predict(&even, &mut ()).unwrap().expect("one teacher");
         assert_eq!(ask(teachers(0.5).balanced()), ask(teachers(0.5)), "even labels change nothing");
     }
 
@@ -224,7 +264,8 @@ mod tests {
         let spreading = TeacherMethod::LabelSpreading { space: None, neighbours: 1, alpha: 0.5 };
         let logistic = TeacherMethod::SelfTraining { c: 1.0, threshold: 2.0 };
         let ask = |teachers: &[Teacher]| {
-            Teachers::new(teachers, 2, x.view(), x.view()).expect("two rows of each class").predict(&y)
+            let teachers = Teachers::new(teachers, 2, x.view(), x.view(), &mut ());
+            teachers.expect("two rows of each class").predict(&y, &mut ()).unwrap()
         };
         let of = |method, weight| Teacher { method, temperature: 1.0, weight };
         let (a, b) = (ask(&[of(spreading, 7.0)]).expect("one"), ask(&[of(logistic, 1.0)]).expect("one"));

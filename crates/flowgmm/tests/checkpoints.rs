@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use flowgmm::{Checkpoints, Error, FitConfig, Fitter, Model, Observer, Resume, train::Control};
+use flowgmm::{Checkpoints, Error, FitConfig, Fitter, Model, Observer, Phase, Resume, train::Control};
 use semisup::SemiSupervised;
 use small::{config, data, fit, parameters, variants};
 use tempfile::TempDir;
@@ -17,10 +17,24 @@ use tempfile::TempDir;
 /// Stops after this many steps, counted over all stages.
 struct StopAfter {
     left: usize,
+    training: bool,
+}
+
+impl StopAfter {
+    fn steps(left: usize) -> Self {
+        Self { left, training: false }
+    }
 }
 
 impl Observer for StopAfter {
+    fn phase(&mut self, phase: &Phase, _total: Option<usize>) {
+        self.training = phase.counts_steps();
+    }
+
     fn progress(&mut self, _step: usize) -> Control {
+        if !self.training {
+            return Control::Continue;
+        }
         self.left = self.left.saturating_sub(1);
         if self.left == 0 { Control::Stop } else { Control::Continue }
     }
@@ -47,7 +61,7 @@ fn check_resume(name: &str, config: &FitConfig) {
     let pieced = loop {
         let fitter = Fitter::new(config, &data, 5);
         let fitter = fitter.checkpoints(checkpoints(directory.path(), Resume::IfPresent));
-        match fitter.run(&mut StopAfter { left: 7 }) {
+        match fitter.run(&mut StopAfter::steps(7)) {
             Err(Error::Interrupted { .. }) => interruptions += 1,
             done => break done,
         }
@@ -73,10 +87,18 @@ struct CopyAt<'a> {
     from: &'a Path,
     to: &'a Path,
     left: usize,
+    training: bool,
 }
 
 impl Observer for CopyAt<'_> {
+    fn phase(&mut self, phase: &Phase, _total: Option<usize>) {
+        self.training = phase.counts_steps();
+    }
+
     fn progress(&mut self, _step: usize) -> Control {
+        if !self.training {
+            return Control::Continue;
+        }
         self.left = self.left.wrapping_sub(1);
         if self.left == 0 {
             let file = checkpoint_file(self.from);
@@ -102,7 +124,7 @@ fn a_killed_run_resumes_from_its_last_checkpoint_with_the_same_bits() {
     for steps in [1, 10, 25, 41, 60] {
         let (one, two) = (TempDir::new().unwrap(), TempDir::new().unwrap());
         let often = Checkpoints::new(one.path(), Duration::ZERO, Resume::No);
-        let observer = &mut CopyAt { from: one.path(), to: two.path(), left: steps };
+        let observer = &mut CopyAt { from: one.path(), to: two.path(), left: steps, training: false };
         let watched = Fitter::new(&config, &data, 6).checkpoints(often).run(observer).unwrap();
         assert_eq!(parameters(&watched), parameters(&straight), "watching changes nothing");
         let resumed = Fitter::new(&config, &data, 6)
@@ -118,7 +140,7 @@ fn a_finished_run_resumes_to_itself_and_a_fresh_one_ignores_it() {
     let (config, data, directory) = (config(), data(), TempDir::new().unwrap());
     let run = |resume| {
         let fitter = Fitter::new(&config, &data, 5).checkpoints(checkpoints(directory.path(), resume));
-        let mut steps = StopAfter { left: usize::MAX };
+        let mut steps = StopAfter::steps(usize::MAX);
         (fitter.run(&mut steps).unwrap(), usize::MAX - steps.left)
     };
     let (first, steps) = run(Resume::IfPresent);
@@ -157,7 +179,7 @@ fn the_number_of_threads_changes_no_bit() {
 fn interrupted(config: &FitConfig, data: &SemiSupervised, seed: u64) -> TempDir {
     let directory = TempDir::new().unwrap();
     let fitter = Fitter::new(config, data, seed).checkpoints(checkpoints(directory.path(), Resume::No));
-    assert!(matches!(fitter.run(&mut StopAfter { left: 11 }), Err(Error::Interrupted { step: 11 })));
+    assert!(matches!(fitter.run(&mut StopAfter::steps(11)), Err(Error::Interrupted { step: 11 })));
     directory
 }
 

@@ -226,11 +226,9 @@ fn work_can_be_watched_and_stopped() {
     let mut watcher = StopIn { phase: Phase::Training, seen: Vec::new() };
     let error = flowgmm::fit(&request, &mut watcher).unwrap_err();
     assert!(matches!(error, Error::Interrupted { step: 1 }), "{error}");
-    assert!(
-        watcher.seen.starts_with(&[Phase::Reading, Phase::Choosing, Phase::Training]),
-        "{:?}",
-        watcher.seen
-    );
+    let seen = &watcher.seen;
+    assert!(seen.starts_with(&[Phase::Reading, Phase::Preprocessing, Phase::Choosing]), "{seen:?}");
+    assert!(seen.ends_with(&[Phase::PlacingMeans, Phase::Training]), "{seen:?}");
     let (model, _) = table_model();
     let mut watcher = StopIn { phase: Phase::Scoring, seen: Vec::new() };
     let error = flowgmm::evaluate(&model, &Source::frame(frame), &mut watcher).unwrap_err();

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use flowgmm::{
     Bijection, Checkpoints, Engine, FitConfig, Fitter, Flow, FlowSpec, ImageFlow, ImageStage, Model,
-    Observer, Resume,
+    Observer, Phase, Resume,
     bijection::{BijectionSpec, Form, ImageMask, ImageShape, Init, Mapped, NormStatistics},
     bits_per_dim, dequantised,
     tensor::{Place, to_vec},
@@ -243,11 +243,18 @@ fn the_papers_model_trains_and_predicts_from_stored_statistics() {
 }
 
 /// Stops after a number of steps.
-struct Stop(usize);
+struct Stop {
+    after: usize,
+    training: bool,
+}
 
 impl Observer for Stop {
+    fn phase(&mut self, phase: &Phase, _total: Option<usize>) {
+        self.training = phase.counts_steps();
+    }
+
     fn progress(&mut self, step: usize) -> Control {
-        if step == self.0 { Control::Stop } else { Control::Continue }
+        if self.training && step == self.after { Control::Stop } else { Control::Continue }
     }
 }
 
@@ -258,7 +265,9 @@ fn a_resumed_fit_of_images_is_the_same_to_the_last_bit() {
     let straight = fit(&config, &data, 5).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let checkpoints = || Checkpoints::new(folder.path(), Duration::from_secs(3600), Resume::IfPresent);
-    let stopped = Fitter::new(&config, &data, 5).checkpoints(checkpoints()).run(&mut Stop(7));
+    let stopped = Fitter::new(&config, &data, 5)
+        .checkpoints(checkpoints())
+        .run(&mut Stop { after: 7, training: false });
     assert!(stopped.is_err());
     let resumed = Fitter::new(&config, &data, 5).checkpoints(checkpoints()).run(&mut ()).unwrap();
     let of = |model: &Model| bits(&model.score(data.x()).log_marginal);

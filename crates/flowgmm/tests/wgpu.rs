@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use flowgmm::{
     Checkpoints, DeviceName, Em, Engine, Error, FitConfig, Fitter, Flow, FlowSpec, MixtureStep, Model,
-    MultiStart, Observer, Resume, Trainable, Transform,
+    MultiStart, Observer, Phase, Resume, Trainable, Transform,
     bijection::{Bijection, BijectionSpec, Init, Mapped},
     objective::{Agreement, Consistency},
     tensor::{Place, to_vec},
@@ -179,11 +179,19 @@ fn everything(spec: &BijectionSpec, x: &Array2<f64>, place: &Place) -> Vec<(&'st
     found
 }
 
-struct StopAt(usize);
+/// Stops after a number of steps.
+struct StopAt {
+    step: usize,
+    training: bool,
+}
 
 impl Observer for StopAt {
+    fn phase(&mut self, phase: &Phase, _total: Option<usize>) {
+        self.training = phase.counts_steps();
+    }
+
     fn progress(&mut self, step: usize) -> Control {
-        if step == self.0 { Control::Stop } else { Control::Continue }
+        if self.training && step == self.step { Control::Stop } else { Control::Continue }
     }
 }
 
@@ -197,7 +205,7 @@ fn a_checkpoint_of_a_gpu_resumes_there_and_a_model_file_moves_between_devices() 
         let checkpoints = Checkpoints::new(directory.path(), Duration::from_secs(3600), resume);
         Fitter::new(&config, &data, 5).place(gpu.clone()).checkpoints(checkpoints)
     };
-    let stopped = fitter(Resume::No).run(&mut StopAt(7));
+    let stopped = fitter(Resume::No).run(&mut StopAt { step: 7, training: false });
     assert!(matches!(stopped, Err(Error::Interrupted { step: 7 })), "{stopped:?}");
     let resumed = fitter(Resume::IfPresent).run(&mut ()).unwrap();
     check_equal("resumed", &resumed, &train(&config, &gpu).0);

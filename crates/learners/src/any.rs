@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use semisup::{Classifier, Learner, SemiSupervised};
+use semisup::{Classifier, Learner, SemiSupervised, Watch};
 
 use crate::{
     ClusterRegression, Experts, ExtraTrees, GaussianMixture, GradientBoosting, LabelSpreading,
@@ -27,6 +27,16 @@ pub trait AnyLearner {
     /// Fits a model; see [`Learner::fit`].
     fn fit_any(&self, data: &SemiSupervised, seed: u64) -> Result<AnyModel, AnyError>;
 
+    /// Fits a model, watched; see [`Learner::fit_watched`].
+    fn fit_any_watched(
+        &self,
+        data: &SemiSupervised,
+        seed: u64,
+        _watch: &dyn Watch,
+    ) -> Result<AnyModel, AnyError> {
+        self.fit_any(data, seed)
+    }
+
     /// This learner with another number of training steps, if it is trained in steps; see [`Learner::with_steps`].
     fn stepped(&self, _steps: usize) -> Option<BoxedLearner> {
         None
@@ -48,6 +58,15 @@ where
 
     fn fit_any(&self, data: &SemiSupervised, seed: u64) -> Result<AnyModel, AnyError> {
         Ok(Box::new(self.fit(data, seed)?))
+    }
+
+    fn fit_any_watched(
+        &self,
+        data: &SemiSupervised,
+        seed: u64,
+        watch: &dyn Watch,
+    ) -> Result<AnyModel, AnyError> {
+        Ok(Box::new(self.fit_watched(data, seed, watch)?))
     }
 
     fn stepped(&self, steps: usize) -> Option<BoxedLearner> {

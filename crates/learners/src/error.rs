@@ -8,6 +8,10 @@ pub enum Error {
     #[error(transparent)]
     Data(#[from] semisup::Error),
 
+    /// The watch of the fit stopped it.
+    #[error(transparent)]
+    Stopped(#[from] semisup::Stopped),
+
     /// A hyper-parameter is out of its range.
     #[error("{name}: found {found}, expected {expected}")]
     Setting {

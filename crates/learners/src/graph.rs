@@ -12,6 +12,7 @@
 
 use ndarray::{Array2, ArrayView2, Axis};
 use rayon::prelude::*;
+use semisup::{Stopped, Watch};
 
 mod cells;
 mod dense;
@@ -22,12 +23,14 @@ mod rbf;
 mod solve;
 mod spreading;
 
-pub use knn::knn;
+pub use knn::{knn, knn_watched};
 pub use nearest::{NearestNeighbours, NearestNeighboursModel, RowLength};
 use neighbours::{Neighbours, local_gaussian};
 pub use rbf::RbfLabelSpreading;
 use solve::CHUNK;
-pub use spreading::{LabelSpreading, RBF_ROWS, SpreadKernel, SpreadModel, label_spreading, spread};
+pub use spreading::{
+    LabelSpreading, RBF_ROWS, SpreadKernel, SpreadModel, label_spreading, spread, spread_watched,
+};
 
 /// The weights of the edges of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,8 +54,18 @@ pub struct Graph {
 impl Graph {
     /// The graph of rows x `[n, dim]` that joins i and j if one is among the `k` nearest neighbours of the other.
     pub fn symmetric_knn(x: ArrayView2<f64>, k: usize, weight: EdgeWeight) -> Self {
-        let near = Neighbours::of_rows(x, k);
-        Self::symmetric(&near, weight, &near.local_scales())
+        Self::symmetric_knn_watched(x, k, weight, &()).expect("nobody stops it")
+    }
+
+    /// [`Graph::symmetric_knn`], watched: the fraction of the rows whose neighbours are found.
+    pub fn symmetric_knn_watched(
+        x: ArrayView2<f64>,
+        k: usize,
+        weight: EdgeWeight,
+        watch: &dyn Watch,
+    ) -> Result<Self, Stopped> {
+        let near = Neighbours::of_rows(x, k, watch)?;
+        Ok(Self::symmetric(&near, weight, &near.local_scales()))
     }
 
     /// Joins i and j if one is a neighbour of the other; `sigma` is the local scale of distances around each row.
@@ -75,15 +88,15 @@ impl Graph {
     }
 
     /// Directed edges of weight 1 from each row to its `k` nearest rows, the row itself counted but not joined.
-    fn directed_knn(x: ArrayView2<f64>, k: usize) -> Self {
-        let (index, _) = knn(x, x, k);
+    fn directed_knn(x: ArrayView2<f64>, k: usize, watch: &dyn Watch) -> Result<Self, Stopped> {
+        let (index, _) = knn_watched(x, x, k, watch)?;
         let mut graph = Self::empty();
         for (i, nearest) in index.rows().into_iter().enumerate() {
             let mut row: Vec<u32> = nearest.iter().filter(|&&j| j != i).map(|&j| j as u32).collect();
             row.sort_unstable();
             graph.push(row.into_iter().map(|j| (j, 1.)));
         }
-        graph
+        Ok(graph)
     }
 
     fn empty() -> Self {

@@ -54,11 +54,11 @@ pub use error::Error;
 pub use generative::{CovarianceType, GaussianMixture, GaussianMixtureModel, M1M2, M1M2Model, VaeStage};
 pub use graph::{
     LabelSpreading, NearestNeighbours, NearestNeighboursModel, RBF_ROWS, RbfLabelSpreading, RowLength,
-    SpreadKernel, SpreadModel, knn, label_spreading,
+    SpreadKernel, SpreadModel, knn, knn_watched, label_spreading,
 };
 pub use linear::{
     LinearModel, Logistic, LogisticRegression, PlainLogisticModel, PlainLogisticRegression, SelfTraining,
-    self_training,
+    self_training, self_training_watched,
 };
 pub use meta::{Ensemble, EnsembleModel, Standardised, StandardisedModel, Tuned};
 pub use nets::{Mlp, NetModel, PiModel};
@@ -71,4 +71,4 @@ pub use trees::{
 pub use two_sample::{TwoSample, TwoSampleClassifier, two_sample};
 
 /// What a fallible function of this crate returns.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -5,7 +5,7 @@
 //! penalty treats columns alike.
 
 use ndarray::{Array2, ArrayView2};
-use semisup::{Classifier, Learner, Preprocess, SemiSupervised};
+use semisup::{Classifier, Learner, Preprocess, SemiSupervised, Watch};
 
 use crate::error::within;
 use crate::targets::one_hot;
@@ -17,7 +17,7 @@ mod logistic;
 mod plain;
 
 pub(crate) use features::Features;
-pub use logistic::{Logistic, self_training};
+pub use logistic::{Logistic, self_training, self_training_watched};
 pub(crate) use plain::scikit_learn_c;
 pub use plain::{PlainLogisticModel, PlainLogisticRegression};
 
@@ -59,12 +59,17 @@ impl Learner for LogisticRegression {
         "logistic regression".into()
     }
 
-    fn fit(&self, data: &SemiSupervised, _seed: u64) -> Result<LinearModel> {
+    fn fit(&self, data: &SemiSupervised, seed: u64) -> Result<LinearModel> {
+        self.fit_watched(data, seed, &())
+    }
+
+    fn fit_watched(&self, data: &SemiSupervised, _seed: u64, watch: &dyn Watch) -> Result<LinearModel> {
         check_c(self.c)?;
         let preprocess = Preprocess::standardise(data.x())?;
         let labelled = data.labelled_only();
         let q = one_hot(labelled.y(), data.n_classes());
-        let logistic = Logistic::fit(preprocess.apply(labelled.x()).view(), q.view(), self.c);
+        let x = preprocess.apply(labelled.x());
+        let logistic = Logistic::fit_watched(x.view(), q.view(), self.c, watch)?;
         Ok(LinearModel { preprocess, logistic, classes: data.classes().to_vec() })
     }
 }
@@ -77,12 +82,17 @@ impl Learner for SelfTraining {
         "self-training".into()
     }
 
-    fn fit(&self, data: &SemiSupervised, _seed: u64) -> Result<LinearModel> {
+    fn fit(&self, data: &SemiSupervised, seed: u64) -> Result<LinearModel> {
+        self.fit_watched(data, seed, &())
+    }
+
+    fn fit_watched(&self, data: &SemiSupervised, _seed: u64, watch: &dyn Watch) -> Result<LinearModel> {
         check_c(self.c)?;
         within("threshold", self.threshold, self.threshold > 0. && self.threshold <= 1., "in (0, 1]")?;
         let preprocess = Preprocess::standardise(data.x())?;
         let x = preprocess.apply(data.x());
-        let (logistic, _) = self_training(x.view(), data.y(), data.n_classes(), self.c, self.threshold);
+        let (y, n_classes) = (data.y(), data.n_classes());
+        let (logistic, _) = self_training_watched(x.view(), y, n_classes, self.c, self.threshold, watch)?;
         Ok(LinearModel { preprocess, logistic, classes: data.classes().to_vec() })
     }
 }

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use ndarray::{Array2, ArrayView2, Zip};
 use rand::Rng as _;
-use semisup::{Classifier, Learner, Preprocess, SemiSupervised, rng, split};
+use semisup::{Classifier, Learner, Part, Preprocess, SemiSupervised, Watch, rng, split};
 
 /// A learner on columns standardised by the mean and variance of all rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,10 +29,19 @@ where
     }
 
     fn fit(&self, data: &SemiSupervised, seed: u64) -> Result<Self::Model, L::Error> {
+        self.fit_watched(data, seed, &())
+    }
+
+    fn fit_watched(
+        &self,
+        data: &SemiSupervised,
+        seed: u64,
+        watch: &dyn Watch,
+    ) -> Result<Self::Model, L::Error> {
         let preprocess = Preprocess::standardise(data.x())?;
         let (y, classes, columns) = (data.y().to_vec(), data.classes().to_vec(), data.columns().to_vec());
         let scaled = SemiSupervised::new(preprocess.apply(data.x()), y, classes, columns)?;
-        Ok(StandardisedModel { preprocess, model: self.0.fit(&scaled, seed)? })
+        Ok(StandardisedModel { preprocess, model: self.0.fit_watched(&scaled, seed, watch)? })
     }
 
     fn with_steps(&self, steps: usize) -> Option<Self> {
@@ -68,6 +77,10 @@ where
 {
     /// The best candidate for these data.
     pub fn choose(&self, data: &SemiSupervised, seed: u64) -> Result<&L, L::Error> {
+        self.choose_watched(data, seed, &())
+    }
+
+    fn choose_watched(&self, data: &SemiSupervised, seed: u64, watch: &dyn Watch) -> Result<&L, L::Error> {
         let labelled = data.labelled();
         let y: Vec<usize> = data.y().iter().flatten().copied().collect();
         let folds = split::folds(&y, self.folds, &mut rng(seed));
@@ -75,13 +88,16 @@ where
             return Ok(&self.default);
         }
         let mut right = vec![0; 1 + self.others.len()];
-        for fold in folds {
+        let n_fits = folds.len() * right.len();
+        for (i, fold) in folds.iter().enumerate() {
             let held_out: Vec<usize> = fold.iter().map(|&i| labelled[i]).collect();
             let shown = hide(data, &held_out)?;
             let x = data.x().select(ndarray::Axis(0), &held_out);
-            for (right, candidate) in right.iter_mut().zip(self.candidates()) {
-                let predicted = candidate.fit(&shown, seed)?.predict(x.view());
-                *right += predicted.iter().zip(&fold).filter(|(k, i)| **k == y[**i]).count();
+            let n = right.len();
+            for (j, (right, candidate)) in right.iter_mut().zip(self.candidates()).enumerate() {
+                let part = Part::of(watch, i * n + j, n_fits);
+                let predicted = candidate.fit_watched(&shown, seed, &part)?.predict(x.view());
+                *right += predicted.iter().zip(fold).filter(|(k, i)| **k == y[**i]).count();
             }
         }
         let best = right.iter().max().expect("the default is there");
@@ -114,7 +130,15 @@ where
     }
 
     fn fit(&self, data: &SemiSupervised, seed: u64) -> Result<L::Model, L::Error> {
-        self.choose(data, seed)?.fit(data, seed)
+        self.fit_watched(data, seed, &())
+    }
+
+    fn fit_watched(&self, data: &SemiSupervised, seed: u64, watch: &dyn Watch) -> Result<L::Model, L::Error> {
+        // As many fits as folds and candidates ask for, and one more.
+        let fits = self.folds * (1 + self.others.len());
+        let chosen = fits as f64 / (fits + 1) as f64;
+        let best = self.choose_watched(data, seed, &Part::new(watch, 0.0..chosen))?;
+        best.fit_watched(data, seed, &Part::new(watch, chosen..1.))
     }
 }
 
@@ -142,8 +166,17 @@ impl<L: Learner> Learner for Ensemble<L> {
     }
 
     fn fit(&self, data: &SemiSupervised, seed: u64) -> Result<Self::Model, L::Error> {
-        let mut seeds = rng(seed);
-        let members = (0..self.members.get()).map(|_| self.member.fit(data, seeds.random()));
+        self.fit_watched(data, seed, &())
+    }
+
+    fn fit_watched(
+        &self,
+        data: &SemiSupervised,
+        seed: u64,
+        watch: &dyn Watch,
+    ) -> Result<Self::Model, L::Error> {
+        let (mut seeds, n) = (rng(seed), self.members.get());
+        let members = (0..n).map(|i| self.member.fit_watched(data, seeds.random(), &Part::of(watch, i, n)));
         Ok(EnsembleModel { members: members.collect::<Result<_, _>>()? })
     }
 

@@ -5,8 +5,8 @@
 
 use ndarray::{Array2, ArrayView2};
 
-use crate::SemiSupervised;
 use crate::metrics::arg_max;
+use crate::{SemiSupervised, Watch};
 
 /// A fitted model.
 pub trait Classifier {
@@ -34,6 +34,17 @@ pub trait Learner {
 
     /// Fits a model to the labelled and unlabelled rows. Equal data and seeds give equal models.
     fn fit(&self, data: &SemiSupervised, seed: u64) -> Result<Self::Model, Self::Error>;
+
+    /// [`Learner::fit`], watched: the same model, unless `watch` stops the fit, which is an error. A method whose fits take
+    /// no longer than a moment need not say more than this.
+    fn fit_watched(
+        &self,
+        data: &SemiSupervised,
+        seed: u64,
+        _watch: &dyn Watch,
+    ) -> Result<Self::Model, Self::Error> {
+        self.fit(data, seed)
+    }
 
     /// This method with another number of training steps; `None` if it is not trained in steps.
     fn with_steps(&self, _steps: usize) -> Option<Self>

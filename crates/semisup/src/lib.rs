@@ -10,6 +10,7 @@
 //! |---|---|
 //! | rows with some or all labels, checked | [`Examples`], [`SemiSupervised`], [`Labelled`], [`Problem`] |
 //! | what a method offers | [`Learner`], [`Classifier`] |
+//! | progress of long work, and stopping it | [`Watch`] |
 //! | maps of columns to a common scale, and back | [`Preprocess`], [`Monotone`] |
 //! | stratified splits, folds, evenly spaced rows | [`split`] |
 //! | accuracy, calibration, conformal sets, detection | [`metrics`], [`Interval`] |
@@ -76,6 +77,7 @@ pub mod metrics;
 mod preprocess;
 pub mod split;
 mod toy;
+mod watch;
 
 pub use data::{Examples, Labelled, Problem, SemiSupervised};
 pub use digits::{digits, digits_problem};
@@ -87,6 +89,7 @@ pub use metrics::{Scores, fit_temperature};
 pub use ndarray;
 pub use preprocess::{Monotone, Preprocess, normal_quantile, to_normal_columns};
 pub use toy::Toy;
+pub use watch::{Part, Stopped, Watch};
 
 /// What a fallible function of this crate returns.
 pub type Result<T> = std::result::Result<T, Error>;

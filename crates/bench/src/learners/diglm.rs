@@ -12,9 +12,9 @@
 
 use burn_tensor::Tensor;
 use ndarray::{Array2, ArrayView2, Axis, s};
-use semisup::{Classifier, Learner, Preprocess, SemiSupervised, metrics::log_softmax};
+use semisup::{Classifier, Learner, Preprocess, SemiSupervised, Watch, metrics::log_softmax};
 
-use flowgmm::{Error, FitConfig, Prepared, Preset, Recipe, Result};
+use flowgmm::{Error, FitConfig, Prepared, Preset, Recipe, Reporting, Result};
 use flowgmm_core::{
     Flow, SCORING_BATCH, Theta,
     bijection::{Bijection, Mapped, NormStatistics},
@@ -48,11 +48,11 @@ impl Default for Diglm {
 
 impl Diglm {
     /// The settings of FlowGMM on these data, of which DIGLM uses the flow and its training.
-    fn config(&self, data: &SemiSupervised, seed: u64) -> Result<FitConfig> {
+    fn config(&self, data: &SemiSupervised, seed: u64, watch: &dyn Watch) -> Result<FitConfig> {
         if !(self.lambda.is_finite() && self.lambda >= 0.0) {
             return Err(Error::Config(format!("lambda must be a number from 0, got {}", self.lambda)));
         }
-        let mut config = Recipe::of(Preset::Auto, data, seed)?.config;
+        let mut config = Recipe::watched(Preset::Auto, data, seed, &mut Reporting::to(watch))?.config;
         config.teachers = Vec::new();
         config.train.steps = self.steps.unwrap_or(config.train.steps);
         config.validate()?;
@@ -69,8 +69,12 @@ impl Learner for Diglm {
     }
 
     fn fit(&self, data: &SemiSupervised, seed: u64) -> Result<DiglmModel> {
-        let config = self.config(data, seed)?;
-        let problem = Prepared::new(&config, data)?;
+        self.fit_watched(data, seed, &())
+    }
+
+    fn fit_watched(&self, data: &SemiSupervised, seed: u64, watch: &dyn Watch) -> Result<DiglmModel> {
+        let config = self.config(data, seed, watch)?;
+        let problem = Prepared::new(&config, data, &mut Reporting::to(watch))?;
         let place = Place::cpu();
         let rng = &mut stream(seed, Purpose::Parameters, 0);
         let (architecture, dim) = (&config.architecture, problem.x.ncols());
@@ -79,7 +83,8 @@ impl Learner for Diglm {
         let first: Vec<usize> = (0..n.min(ADAPTING)).map(|i| i * n / n.min(ADAPTING)).collect();
         flow.adapt(&place.rows(problem.x.select(Axis(0), &first).view()));
         let fresh = Hybrid::new(flow, data.n_classes(), &place);
-        let hybrid = train(&config.train, self.lambda, &problem.rows(None), fresh, seed)?;
+        let rows = problem.rows(&problem.whole());
+        let hybrid = train(&config.train, self.lambda, &rows, fresh, seed, watch)?;
         Ok(DiglmModel { preprocess: problem.preprocess, hybrid, classes: data.classes().to_vec() })
     }
 
@@ -195,6 +200,7 @@ fn train(
     rows: &TrainingRows,
     mut hybrid: Hybrid,
     seed: u64,
+    watch: &dyn Watch,
 ) -> Result<Hybrid> {
     let place = hybrid.head.place();
     let views = config.views.as_ref().map(|views| views as &dyn Perturbation);
@@ -204,6 +210,7 @@ fn train(
     let mut adam = Adam::new(config.adam, &average);
     let mut failures = 0;
     for step in 0..config.steps {
+        watch.at(step as f64 / config.steps as f64)?;
         let (loss, gradients) = hybrid.gradient(&batches.batch(step, None, &place), lambda);
         let norm = Adam::norm(&gradients);
         if !(loss.is_finite() && norm.is_finite()) {

@@ -3,10 +3,10 @@
 //! No teacher, no consistency, no cross-entropy: what differs between these learners is the mixture and nothing else.
 
 use flowgmm::{
-    Em, FitConfig, Fitter, Means, MixtureStep, Model, Trainable,
+    Em, FitConfig, Fitter, Means, MixtureStep, Model, Reporting, Trainable,
     objective::{Objective, Scale},
 };
-use semisup::{Learner, SemiSupervised};
+use semisup::{Learner, SemiSupervised, Watch};
 
 use crate::Registry;
 
@@ -81,6 +81,10 @@ impl Learner for Likelihood {
     }
 
     fn fit(&self, data: &SemiSupervised, seed: u64) -> flowgmm::Result<Model> {
-        Fitter::new(&self.config(data), data, seed).run(&mut ())
+        self.fit_watched(data, seed, &())
+    }
+
+    fn fit_watched(&self, data: &SemiSupervised, seed: u64, watch: &dyn Watch) -> flowgmm::Result<Model> {
+        Fitter::new(&self.config(data), data, seed).run(&mut Reporting::to(watch))
     }
 }

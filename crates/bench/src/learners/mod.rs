@@ -6,9 +6,9 @@ mod recipe;
 
 use std::{fmt, num::NonZeroUsize};
 
-use flowgmm::{Em, FitConfig, Fitter, MixtureStep, Model, Preset, Recipe};
+use flowgmm::{Em, FitConfig, Fitter, MixtureStep, Model, Preset, Recipe, Reporting};
 use flowgmm_learners::Ensemble;
-use semisup::{Learner, SemiSupervised};
+use semisup::{Learner, SemiSupervised, Watch};
 
 use crate::Registry;
 
@@ -88,8 +88,8 @@ impl FlowGmm {
         Self { recipe: recipe::RECIPE, variant, steps: None }
     }
 
-    fn config(&self, data: &SemiSupervised, seed: u64) -> flowgmm::Result<FitConfig> {
-        let mut config = Recipe::of(Preset::Auto, data, seed)?.config;
+    fn config(&self, data: &SemiSupervised, seed: u64, watch: &dyn Watch) -> flowgmm::Result<FitConfig> {
+        let mut config = Recipe::watched(Preset::Auto, data, seed, &mut Reporting::to(watch))?.config;
         config.train.steps = self.steps.unwrap_or(config.train.steps);
         match self.variant {
             Variant::Automatic | Variant::LabelledOnly => {}
@@ -117,9 +117,13 @@ impl Learner for FlowGmm {
     }
 
     fn fit(&self, data: &SemiSupervised, seed: u64) -> flowgmm::Result<Model> {
+        self.fit_watched(data, seed, &())
+    }
+
+    fn fit_watched(&self, data: &SemiSupervised, seed: u64, watch: &dyn Watch) -> flowgmm::Result<Model> {
         let own = matches!(self.variant, Variant::LabelledOnly).then(|| data.labelled_only());
         let data = own.as_ref().unwrap_or(data);
-        Fitter::new(&self.config(data, seed)?, data, seed).run(&mut ())
+        Fitter::new(&self.config(data, seed, watch)?, data, seed).run(&mut Reporting::to(watch))
     }
 
     fn with_steps(&self, steps: usize) -> Option<Self> {
@@ -140,7 +144,11 @@ impl Learner for Paper {
     }
 
     fn fit(&self, data: &SemiSupervised, seed: u64) -> flowgmm::Result<Model> {
+        self.fit_watched(data, seed, &())
+    }
+
+    fn fit_watched(&self, data: &SemiSupervised, seed: u64, watch: &dyn Watch) -> flowgmm::Result<Model> {
         let config = Recipe::of(Preset::Paper, data, seed)?.config;
-        Fitter::new(&config, data, seed).run(&mut ())
+        Fitter::new(&config, data, seed).run(&mut Reporting::to(watch))
     }
 }

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use burn_tensor::Tensor;
 use ndarray::{Array2, ArrayView2, s};
-use semisup::Rng;
+use semisup::{Rng, Stopped, Watch};
 
 use crate::{
     Result,
@@ -87,12 +87,23 @@ impl Flow {
 
     /// f(x) of many rows in chunks, so that memory does not depend on their number.
     pub fn encode(&self, x: ArrayView2<f64>, place: &Place) -> Array2<f64> {
+        self.encode_watched(x, place, &()).expect("nobody stops it")
+    }
+
+    /// [`Flow::encode`], watched: the fraction of the rows that are mapped.
+    pub fn encode_watched(
+        &self,
+        x: ArrayView2<f64>,
+        place: &Place,
+        watch: &dyn Watch,
+    ) -> std::result::Result<Array2<f64>, Stopped> {
         let mut z = Array2::zeros(x.dim());
         for start in (0..x.nrows()).step_by(ENCODING_BATCH) {
+            watch.at(start as f64 / x.nrows() as f64)?;
             let rows = s![start..(start + ENCODING_BATCH).min(x.nrows()), ..];
             z.slice_mut(rows).assign(&to_array(&self.forward(place.rows(x.slice(rows))).value));
         }
-        z
+        Ok(z)
     }
 
     /// Layers `range` as a flow of their own: f_{:l} is `slice(0..l)`.

@@ -7,7 +7,7 @@ use super::{EpochRecord, TrainState};
 pub enum Control {
     /// Go on.
     Continue,
-    /// Stop after this step; the state stays as it is.
+    /// Stop; the state stays as the last step left it.
     Stop,
 }
 
@@ -18,6 +18,12 @@ pub trait Observer {
 
     /// After every step.
     fn step(&mut self, _state: &TrainState) -> Control {
+        Control::Continue
+    }
+
+    /// Now and then while something longer than a step is under way: an E-step, pseudo-labels. To stop here leaves the state
+    /// as it was after the last step.
+    fn between_steps(&mut self) -> Control {
         Control::Continue
     }
 

@@ -8,7 +8,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Perturbation, Trainer, batches::Batches};
+use super::{Observer, Perturbation, Trainer, batches::Batches};
+use crate::Result;
 
 /// When training refines, as fractions of its steps. Only with consistency, whose weight it takes over.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,11 +51,16 @@ fn at(fraction: f64, steps: usize) -> usize {
 
 impl Trainer<'_> {
     /// Gives rows new pseudo-labels and ends perturbation when it is time. `unmoved` are views that do not move.
-    pub(super) fn refine<'b>(&mut self, batches: &mut Batches<'b>, unmoved: Option<&'b dyn Perturbation>) {
-        let Some(refine) = self.refinement() else { return };
+    pub(super) fn refine<'b>(
+        &mut self,
+        batches: &mut Batches<'b>,
+        unmoved: Option<&'b dyn Perturbation>,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let Some(refine) = self.refinement() else { return Ok(()) };
         let (step, steps) = (self.state.step, self.config.steps);
         if refine.relabels(step, steps) {
-            self.state.q = Some(self.pseudo_labels());
+            self.state.q = Some(self.pseudo_labels(observer)?);
         }
         if self.state.q.is_some() {
             batches.one_view();
@@ -62,6 +68,7 @@ impl Trainer<'_> {
         if refine.is_unperturbed(step, steps) {
             batches.replace_perturbation(unmoved);
         }
+        Ok(())
     }
 
     /// The refinement, where there are unlabelled rows to refine.

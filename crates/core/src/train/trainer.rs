@@ -85,9 +85,9 @@ impl<'a> Trainer<'a> {
             if let Some(em) = &self.config.em
                 && self.state.step.is_multiple_of(em.every.max(1) * self.steps_per_epoch())
             {
-                self.expectation(em)?;
+                self.expectation(em, observer)?;
             }
-            self.refine(&mut batches, unmoved.as_ref().map(|views| views as &dyn Perturbation));
+            self.refine(&mut batches, unmoved.as_ref().map(|views| views as &dyn Perturbation), observer)?;
             let batch = batches.batch(self.state.step, self.state.q.as_deref(), &place);
             let progress = self.state.step as f64 / self.config.steps as f64;
             let fixed = self.state.model.clone().with_statistics(NormStatistics::Batch);
@@ -206,9 +206,18 @@ impl<'a> Trainer<'a> {
         Ok(())
     }
 
+    /// An error if the observer wants to stop between two steps.
+    pub(super) fn go_on(&self, observer: &mut dyn Observer) -> Result<()> {
+        match observer.between_steps() {
+            Control::Continue => Ok(()),
+            Control::Stop => Err(Error::Interrupted { step: self.state.step }),
+        }
+    }
+
     /// The E-step of appendix A on all unlabelled rows, and the mixture's own M-step if it has one.
-    fn expectation(&mut self, em: &Em) -> Result<()> {
-        let step = em::expectation(&self.state.model, self.rows, em)?;
+    fn expectation(&mut self, em: &Em, observer: &mut dyn Observer) -> Result<()> {
+        let mut go_on = || self.go_on(observer);
+        let step = em::expectation(&self.state.model, self.rows, em, &mut go_on)?;
         if !step.is_finite() {
             return self.roll_back("the E-step's estimates are not finite".into());
         }

@@ -94,7 +94,7 @@ pub struct FitScores {
 pub fn run(names: &[ProblemName], seed: u64, threads: usize, observer: &mut dyn Observer) -> Result<Demo> {
     let wanted = |name: &ProblemName| names.is_empty() || names.contains(name);
     let names = ProblemName::ALL.into_iter().filter(wanted);
-    let problems = names.map(|name| Problem::new(name, seed)).collect::<Result<_>>()?;
+    let problems = names.map(|name| Problem::new(name, seed, observer)).collect::<Result<_>>()?;
     run_problems(problems, seed, threads, observer)
 }
 

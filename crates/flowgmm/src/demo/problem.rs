@@ -7,7 +7,7 @@ use ndarray::ArrayView2;
 use semisup::{Labelled, SemiSupervised, Toy};
 use serde::{Serialize, Serializer};
 
-use crate::{Error, FitConfig, Preset, Recipe, Result, rows::numbers};
+use crate::{Error, FitConfig, Preset, Recipe, Result, observer::Observer, rows::numbers};
 
 /// Labels of each digit.
 const DIGIT_LABELS: usize = 5;
@@ -94,13 +94,13 @@ pub(super) struct Problem {
 
 impl Problem {
     /// A problem with its data drawn by `seed`.
-    pub(super) fn new(name: ProblemName, seed: u64) -> Result<Self> {
+    pub(super) fn new(name: ProblemName, seed: u64, observer: &mut dyn Observer) -> Result<Self> {
         if let Some(toy) = name.toy() {
             let semisup::Problem { train, test } = toy.problem(seed);
             return Ok(Self { name, train, test, config: FitConfig::toy() });
         }
         let semisup::Problem { train, test } = semisup::digits_problem(DIGIT_LABELS, seed);
-        let config = Recipe::of(Preset::Auto, &train, seed)?.config;
+        let config = Recipe::watched(Preset::Auto, &train, seed, observer)?.config;
         Ok(Self { name, train, test, config })
     }
 

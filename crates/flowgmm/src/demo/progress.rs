@@ -37,7 +37,7 @@ impl<'a> SharedObserver<'a> {
     pub(super) fn watcher(&self) -> Result<Watcher<'_, 'a>> {
         match self.lock().stopped {
             true => Err(cancelled()),
-            false => Ok(Watcher { shared: self, seen: 0 }),
+            false => Ok(Watcher { shared: self, seen: 0, steps: false }),
         }
     }
 
@@ -51,7 +51,7 @@ impl<'a> SharedObserver<'a> {
     /// The error of a fit; that it was cancelled, if it stopped because all are to stop.
     pub(super) fn or_cancelled(&self, error: Error) -> Error {
         match error {
-            Error::Interrupted { .. } => cancelled(),
+            Error::Interrupted { .. } | Error::Cancelled { .. } => cancelled(),
             other => other,
         }
     }
@@ -66,17 +66,21 @@ pub(super) struct Watcher<'a, 'b> {
     shared: &'a SharedObserver<'b>,
     /// Steps of this phase of the fit that are counted already.
     seen: usize,
+    /// Whether the phase counts training steps.
+    steps: bool,
 }
 
 impl Observer for Watcher<'_, '_> {
-    fn phase(&mut self, _phase: &Phase, _total: Option<usize>) {
-        self.seen = 0;
+    fn phase(&mut self, phase: &Phase, _total: Option<usize>) {
+        (self.seen, self.steps) = (0, phase.counts_steps());
     }
 
     fn progress(&mut self, step: usize) -> Control {
         let mut shared = self.shared.lock();
-        shared.done += step.saturating_sub(self.seen);
-        self.seen = step;
+        if self.steps {
+            shared.done += step.saturating_sub(self.seen);
+            self.seen = step;
+        }
         let done = shared.done;
         shared.stopped |= shared.observer.progress(done) == Control::Stop;
         if shared.stopped { Control::Stop } else { Control::Continue }

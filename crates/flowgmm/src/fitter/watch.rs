@@ -13,6 +13,10 @@ pub(super) struct Watcher<'a> {
     pub(super) observer: &'a mut dyn Observer,
     pub(super) checkpoints: Option<&'a Checkpoints>,
     pub(super) progress: &'a Progress,
+    /// Steps done.
+    pub(super) step: usize,
+    /// Whether the observer wants to stop; the trainer does not ask after the last step.
+    pub(super) stopped: bool,
     pub(super) failed: Option<Error>,
 }
 
@@ -25,7 +29,14 @@ impl TrainObserver for Watcher<'_> {
             self.failed = Some(error.into());
             return Control::Stop;
         }
-        self.observer.progress(state.step)
+        self.step = state.step;
+        self.between_steps()
+    }
+
+    fn between_steps(&mut self) -> Control {
+        let control = self.observer.progress(self.step);
+        self.stopped |= control == Control::Stop;
+        control
     }
 
     fn loss(&mut self, loss: f64) {

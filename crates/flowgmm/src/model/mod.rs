@@ -8,17 +8,22 @@ mod file;
 mod predictions;
 
 use flowgmm_core::{
-    Certificate, FlowGmm,
+    Certificate, FlowGmm, SCORING_BATCH,
     analysis::{self, Boundary},
     bijection::Bijection,
     tensor::{to_array, to_vec},
     train::History,
 };
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView2, Axis};
 use semisup::{Classifier, Preprocess, Rng};
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result, recipe::Decision, rows::Rows};
+use crate::{
+    Error, Result,
+    observer::{Observer, Phase, watched},
+    recipe::Decision,
+    rows::Rows,
+};
 
 pub use file::FORMAT;
 pub use predictions::Predictions;
@@ -170,11 +175,19 @@ impl Model {
     }
 
     /// Remembers what log p(x) training rows have.
-    pub(crate) fn learn_typicality(&mut self, x: ArrayView2<f64>) {
-        let mut values = self.score(x).log_marginal;
+    pub(crate) fn learn_typicality(&mut self, x: ArrayView2<f64>, observer: &mut dyn Observer) -> Result<()> {
+        let mut values = Vec::with_capacity(x.nrows());
+        watched(observer, &Phase::Typicality, x.nrows(), |watch| {
+            for rows in x.axis_chunks_iter(Axis(0), SCORING_BATCH) {
+                watch.at(values.len() as f64 / x.nrows() as f64)?;
+                values.extend(self.score(rows).log_marginal);
+            }
+            Ok(())
+        })?;
         values.sort_by(f64::total_cmp);
         let last = values.len().saturating_sub(1);
         self.typical = (0..=QUANTILES).map(|i| values[i * last / QUANTILES]).collect();
+        Ok(())
     }
 
     /// Latent distance of points z to the decision boundary, `[n]`; infinite for a single class.

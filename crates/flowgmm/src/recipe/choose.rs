@@ -8,7 +8,7 @@
 //! start, at the temperatures and weights learnt there.
 
 use ndarray::ArrayView2;
-use semisup::SemiSupervised;
+use semisup::{Part, SemiSupervised, Watch};
 use serde::{Deserialize, Serialize};
 
 use super::held_out::{HeldOut, Sample, Together, weighted};
@@ -32,6 +32,10 @@ const PENALISED: TeacherMethod = TeacherMethod::SelfTraining { c: 0.1, threshold
 const LOGISTIC_REGRESSION: TeacherMethod = TeacherMethod::SelfTraining { c: 1.0, threshold: 2.0 };
 /// Shares of K classes rest on K x K confusions learnt from the labels: the pseudo-count is this times K^2 / n_l.
 const PSEUDO_COUNT: f64 = 2.0;
+
+/// The fractions of the choice after which the columns are looked at, and label spreading is cross-validated.
+const COLUMNS: f64 = 0.05;
+const SPREAD: f64 = 0.85;
 
 /// A setting that was chosen, and why.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -79,8 +83,13 @@ impl HeldOutAccuracy {
 impl Recipe {
     /// Chooses settings for this problem. The same data and seed give the same choice.
     pub fn choose(data: &SemiSupervised, seed: u64) -> Result<Self> {
+        Self::choose_watched(data, seed, &())
+    }
+
+    /// [`Recipe::choose`], watched.
+    pub(super) fn choose_watched(data: &SemiSupervised, seed: u64, watch: &dyn Watch) -> Result<Self> {
         let mut recipe = Self::from(FitConfig::table(data));
-        recipe.choose_columns(data);
+        recipe.choose_columns(data, &Part::new(watch, 0.0..COLUMNS))?;
         let sample = Sample::new(data, recipe.config.quantile_transform, somewhat_uneven(data), seed);
         let spaces = spaces(sample.normal.view());
         recipe.config.prepare = spaces[0];
@@ -89,16 +98,24 @@ impl Recipe {
             neighbours: NEIGHBOURS,
             alpha: ALPHA,
         };
-        let by_space: Result<Option<Vec<HeldOut>>> =
-            spaces.iter().map(|space| sample.cross_validate(spreading(space))).collect();
         let linear: &[TeacherMethod] = if data.dim() > data.labelled().len() {
             &[SELF_TRAINING, PENALISED, LOGISTIC_REGRESSION]
         } else {
             &[SELF_TRAINING, LOGISTIC_REGRESSION]
         };
-        let linear: Result<Option<Vec<HeldOut>>> =
-            linear.iter().map(|&method| sample.cross_validate(method)).collect();
-        match (by_space?, linear?) {
+        let spread = Part::new(watch, COLUMNS..SPREAD);
+        let by_space = spaces
+            .iter()
+            .enumerate()
+            .map(|(i, space)| sample.cross_validate(spreading(space), &Part::of(&spread, i, spaces.len())));
+        let by_space = by_space.collect::<Result<Option<Vec<HeldOut>>>>()?;
+        let rest = Part::new(watch, SPREAD..1.0);
+        let linear = linear
+            .iter()
+            .enumerate()
+            .map(|(i, &method)| sample.cross_validate(method, &Part::of(&rest, i, linear.len())));
+        let linear = linear.collect::<Result<Option<Vec<HeldOut>>>>()?;
+        match (by_space, linear) {
             (Some(by_space), Some(linear)) => {
                 let mut candidates = vec![recipe.choose_space(&spaces, by_space)];
                 // Label spreading is already perfect on the held-out labels; a linear teacher could only hurt.
@@ -124,14 +141,15 @@ impl Recipe {
     }
 
     /// Long-tailed and zero-inflated columns become normal.
-    fn choose_columns(&mut self, data: &SemiSupervised) {
+    fn choose_columns(&mut self, data: &SemiSupervised, watch: &dyn Watch) -> Result<()> {
         self.config.quantile_transform = QuantileTransform::Skewed;
-        let n = QuantileTransform::Skewed.learn(data.x()).iter().flatten().count();
+        let n = QuantileTransform::Skewed.learn_watched(data.x(), watch)?.iter().flatten().count();
         let choice = match n {
             0 => "columns as they are".to_string(),
             n => format!("{n} of {} columns made normal", data.dim()),
         };
         self.note("columns", choice, "a column with a long tail, or one value in many rows, is made normal");
+        Ok(())
     }
 
     /// The space in which label spreading does best, if it does so by more than chance; and its predictions there.

@@ -2,7 +2,7 @@
 
 use ndarray::{Array1, Array2, Axis};
 use rand::seq::SliceRandom;
-use semisup::{SemiSupervised, fit_temperature, metrics::arg_max, split};
+use semisup::{Part, SemiSupervised, Watch, fit_temperature, metrics::arg_max, split};
 
 use crate::{
     Result,
@@ -19,6 +19,8 @@ const REGRESSION_ROWS: usize = 1000;
 const REPEATS: u64 = 2;
 /// The part of an equal share from which a teacher is kept.
 const LEAST_SHARE: f64 = 0.7;
+/// The fraction of a cross-validation after which the teacher can learn from any labels.
+const PREPARED: f64 = 0.15;
 /// No probability counts as less: one row cannot decide alone.
 const LEAST_PROBABILITY: f64 = 0.02;
 
@@ -65,19 +67,21 @@ impl Sample {
     }
 
     /// What a teacher predicts for every held-out label; `None` if none can be held out.
-    pub(super) fn cross_validate(&self, method: TeacherMethod) -> Result<Option<HeldOut>> {
+    pub(super) fn cross_validate(&self, method: TeacherMethod, watch: &dyn Watch) -> Result<Option<HeldOut>> {
         let Some(folds) = &self.folds else { return Ok(None) };
         let n = match method {
             TeacherMethod::LabelSpreading { .. } => self.normal.nrows(),
             TeacherMethod::SelfTraining { .. } => self.normal.nrows().min(self.n_labelled + REGRESSION_ROWS),
         };
         let normal = self.normal.slice(ndarray::s![..n, ..]);
-        let ready = Ready::new(&method, normal, normal)?;
+        let ready = Ready::new(&method, normal, normal, &Part::new(watch, 0.0..PREPARED))?;
         let mut p = Array2::zeros((0, self.n_classes));
         let (mut y, mut rows) = (Vec::new(), Vec::new());
-        for fold in folds {
+        let rest = Part::new(watch, PREPARED..1.0);
+        for (i, fold) in folds.iter().enumerate() {
             let visible = self.visible(fold);
-            let predicted = ready.predict(&visible[..n], self.n_classes);
+            let part = Part::of(&rest, i, folds.len());
+            let predicted = ready.predict(&visible[..n], self.n_classes, &part)?;
             let predicted = if self.balance { balanced(predicted, &visible[..n]) } else { predicted };
             for &row in fold {
                 p.push_row(predicted.row(row)).expect("as many classes");

@@ -12,6 +12,7 @@ pub use choose::{Decision, HeldOutAccuracy, Recipe};
 use crate::{
     Result,
     config::{Calibration, Dequantise, FitConfig, MultiStart, Prepare, QuantileTransform},
+    observer::{Observer, Phase, watched},
     teachers::{Teacher, TeacherMethod},
 };
 use flowgmm_core::{
@@ -20,6 +21,9 @@ use flowgmm_core::{
     objective::{Agreement, Consistency, LabelledTerm, Objective, Scale, SoftTargets, UnlabelledTerm},
     train::{AdamConfig, Decay, DecayShape, Schedule, TrainConfig},
 };
+
+/// Steps that the choice of settings is counted in.
+const PER_MILLE: usize = 1000;
 
 /// Where settings come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,10 +40,20 @@ pub enum Preset {
 impl Recipe {
     /// The settings of a preset for these rows. The same data and seed give the same settings.
     pub fn of(preset: Preset, data: &SemiSupervised, seed: u64) -> Result<Self> {
-        match (data.image_shape(), preset) {
-            (None, Preset::Auto) => Self::choose(data, seed),
+        Self::watched(preset, data, seed, &mut ())
+    }
+
+    /// [`Recipe::of`], watched by somebody who may stop it.
+    pub fn watched(
+        preset: Preset,
+        data: &SemiSupervised,
+        seed: u64,
+        observer: &mut dyn Observer,
+    ) -> Result<Self> {
+        watched(observer, &Phase::Choosing, PER_MILLE, |watch| match (data.image_shape(), preset) {
+            (None, Preset::Auto) => Self::choose_watched(data, seed, watch),
             _ => Self::start(preset, data),
-        }
+        })
     }
 
     /// The settings of a preset before anything is chosen from the rows.

@@ -45,9 +45,13 @@ impl Source {
         Ok(Frames { chunks, warnings: Vec::new(), name: self.name() })
     }
 
-    /// All rows as one table, and what is odd about its file.
-    pub(crate) fn whole_frame(&self, literal: &[&str]) -> Result<(Frame, Vec<String>)> {
-        let mut reader = match &self.origin {
+    /// All rows as one table, and what is odd about its file. `read` is told how many rows are read, and may end it.
+    pub(crate) fn whole_frame(
+        &self,
+        literal: &[&str],
+        read: &mut dyn FnMut(usize) -> Result<()>,
+    ) -> Result<(Frame, Vec<String>)> {
+        let reader = match &self.origin {
             Origin::Path(path) => flowgmm_tables::open(path.as_path(), &options(&self.reading, literal))?,
             Origin::Frames(frames) => {
                 let mut rest = frames.iter();
@@ -61,7 +65,15 @@ impl Source {
             }
         };
         let warnings = reader.warnings().iter().map(|warning| warning.to_string()).collect();
-        Ok((reader.read_all()?, warnings))
+        let mut all: Option<Frame> = None;
+        for chunk in reader {
+            match &mut all {
+                None => all = Some(chunk?),
+                Some(all) => all.append(chunk?, &[])?,
+            }
+            read(all.as_ref().map_or(0, Frame::n))?;
+        }
+        Ok((all.ok_or(Error::Content("a table without rows".into()))?, warnings))
     }
 }
 

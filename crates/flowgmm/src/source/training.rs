@@ -7,7 +7,7 @@ use semisup::SemiSupervised;
 use super::{Labels, Origin, Source, images::Images};
 use crate::{
     Error, Request, Result,
-    observer::{Control, Observer, Phase},
+    observer::{Control, Observer, Phase, watched},
     recipe::Decision,
     rows::{Rows, text::Embedder},
 };
@@ -101,7 +101,7 @@ fn of_matrix(source: &Source, x: &Array2<f64>, columns: &[String]) -> Result<Tra
 fn of_table(request: &Request, observer: &mut dyn Observer) -> Result<Training> {
     let source = &request.source;
     let label = source.label().ok_or_else(|| source.label_needed())?;
-    let (mut frame, mut warnings) = source.whole_frame(&[label])?;
+    let (mut frame, mut warnings) = source.whole_frame(&[label], &mut |rows| heed(observer, rows, source))?;
     let mut origins = Origins::default();
     origins.add(frame.name(), frame.lines());
     let labels = flowgmm_data::labels(&frame, label, &request.unlabelled_values)?;
@@ -116,6 +116,7 @@ fn of_table(request: &Request, observer: &mut dyn Observer) -> Result<Training> 
             let chunk = chunk?;
             origins.add(chunk.name(), chunk.lines());
             frame.append(chunk, &features)?;
+            heed(observer, frame.n(), more)?;
         }
     }
     y.resize(frame.n(), None); // labels of those files are not looked at
@@ -126,13 +127,27 @@ fn of_table(request: &Request, observer: &mut dyn Observer) -> Result<Training> 
         warnings.extend(embedder.take_warnings());
         texts = embedder.remembered();
     }
-    let schema = Schema::infer(&frame, Some(label), &request.declared)?;
+    let (schema, encoding, x) = watched(observer, &Phase::Preprocessing, frame.n(), |watch| {
+        let schema = Schema::infer(&frame, Some(label), &request.declared)?;
+        watch.at(0.3)?;
+        let encoding = Encoding::learn(&schema, &frame)?;
+        watch.at(0.6)?;
+        let x = encoding.apply(&frame)?.x;
+        watch.at(0.9)?;
+        Ok((schema, encoding, x))
+    })?;
     warnings.extend(schema_warnings(&schema));
-    let encoding = Encoding::learn(&schema, &frame)?;
-    let x = encoding.apply(&frame)?.x;
     let data = SemiSupervised::new(x, y, classes, encoding.feature_names())?.with_steps(encoding.steps());
     let rows = Rows::Table { encoding, texts, label: Some(label.to_string()) };
     Ok(Training { data, rows, schema: Some(schema), origins, warnings, decisions: Vec::new() })
+}
+
+/// So many rows are read; an error if the observer wants to stop.
+fn heed(observer: &mut dyn Observer, rows: usize, source: &Source) -> Result<()> {
+    match observer.progress(rows) {
+        Control::Continue => Ok(()),
+        Control::Stop => Err(Error::Cancelled { during: format!("reading {}", source.name()) }),
+    }
 }
 
 fn schema_warnings(schema: &Schema) -> Vec<String> {

@@ -31,7 +31,7 @@ mod tests;
 
 use ndarray::{Array2, ArrayView2, Axis};
 use semisup::metrics::log_softmax;
-use semisup::{Classifier, Learner, Preprocess, SemiSupervised, rng};
+use semisup::{Classifier, Learner, Part, Preprocess, SemiSupervised, Watch, rng};
 
 use crate::chunks::in_chunks;
 use crate::error::{positive, within};
@@ -109,6 +109,10 @@ impl Learner for M1M2 {
     }
 
     fn fit(&self, data: &SemiSupervised, seed: u64) -> Result<M1M2Model> {
+        self.fit_watched(data, seed, &())
+    }
+
+    fn fit_watched(&self, data: &SemiSupervised, seed: u64, watch: &dyn Watch) -> Result<M1M2Model> {
         self.check()?;
         let (preprocess, likelihood) = match data.image_shape() {
             Some(_) => (Preprocess::pixels(data.dim()), Likelihood::Bernoulli),
@@ -117,10 +121,10 @@ impl Learner for M1M2 {
         let rng = &mut rng(seed);
         let x = preprocess.apply(data.x()).mapv(|value| value as f32);
         let m1 = VaeStage { latent: self.m1.latent.min(data.dim()), ..self.m1.clone() };
-        let encoder = m1::train(&m1, likelihood, &x, seed, rng)?;
+        let encoder = m1::train(&m1, likelihood, &x, seed, rng, &Part::of(watch, 0, 2))?;
         let features = Features::new(&outputs(&encoder, x.view()), data.y());
         drop(x);
-        let classifier = m2::train(self, &features, data.n_classes(), seed, rng)?;
+        let classifier = m2::train(self, &features, data.n_classes(), seed, rng, &Part::of(watch, 1, 2))?;
         Ok(M1M2Model { preprocess, encoder, classifier, classes: data.classes().to_vec() })
     }
 

@@ -14,7 +14,7 @@
 use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 use rayon::prelude::*;
 use semisup::metrics::{log_softmax, log_sum_exp};
-use semisup::{Classifier, Learner, SemiSupervised};
+use semisup::{Classifier, Learner, SemiSupervised, Watch};
 
 use crate::chunks::in_chunks;
 use crate::error::within;
@@ -69,11 +69,28 @@ impl Learner for GaussianMixture {
     fn fit(&self, data: &SemiSupervised, _seed: u64) -> Result<GaussianMixtureModel> {
         Ok(self.fit_traced(data)?.0)
     }
+
+    fn fit_watched(
+        &self,
+        data: &SemiSupervised,
+        _seed: u64,
+        watch: &dyn Watch,
+    ) -> Result<GaussianMixtureModel> {
+        Ok(self.maximise_by_em(data, watch)?.0)
+    }
 }
 
 impl GaussianMixture {
     /// The model, and the objective at the start of each step.
     pub fn fit_traced(&self, data: &SemiSupervised) -> Result<(GaussianMixtureModel, Vec<f64>)> {
+        self.maximise_by_em(data, &())
+    }
+
+    fn maximise_by_em(
+        &self,
+        data: &SemiSupervised,
+        watch: &dyn Watch,
+    ) -> Result<(GaussianMixtureModel, Vec<f64>)> {
         /// EM has converged when a step gains less than this, in nats per row.
         const TOLERANCE: f64 = 1e-6;
         let shrinkage = self.shrinkage;
@@ -82,7 +99,8 @@ impl GaussianMixture {
         let labels = one_hot(data.y(), data.n_classes());
         let mut model = self.maximise(data, &labels, &target)?;
         let mut trace = Vec::new();
-        for _ in 0..self.steps {
+        for step in 0..self.steps {
+            watch.at(step as f64 / self.steps as f64)?;
             let log_joint = model.log_joint(data.x());
             trace.push(self.objective(&model, &log_joint, data.y(), &target));
             if let [.., before, now] = trace[..]

@@ -6,6 +6,7 @@
 //! rounded numbers too, to the last bit.
 
 use ndarray::{ArrayView1, ArrayView2};
+use semisup::{Stopped, Watch};
 
 /// A group of rows.
 pub(super) struct Cell {
@@ -44,21 +45,33 @@ fn between(lo: f64, hi: f64, other_lo: f64, other_hi: f64) -> f64 {
 }
 
 /// All rows of x `[n, dim]` in cells of at most `size` rows.
-pub(super) fn cells(x: ArrayView2<f64>, size: usize) -> Vec<Cell> {
+pub(super) fn cells(x: ArrayView2<f64>, size: usize, watch: &dyn Watch) -> Result<Vec<Cell>, Stopped> {
     let n = u32::try_from(x.nrows()).expect("fewer than 2^32 rows");
-    if n == 0 { Vec::new() } else { cut(x, (0..n).collect(), size, 0) }
+    if n == 0 { Ok(Vec::new()) } else { cut(x, (0..n).collect(), size, 0, watch) }
 }
 
-fn cut(x: ArrayView2<f64>, mut rows: Vec<u32>, size: usize, depth: usize) -> Vec<Cell> {
+fn cut(
+    x: ArrayView2<f64>,
+    mut rows: Vec<u32>,
+    size: usize,
+    depth: usize,
+    watch: &dyn Watch,
+) -> Result<Vec<Cell>, Stopped> {
+    /// Cutting fewer rows than this takes no longer than a moment.
+    const MANY: usize = 20_000;
     if rows.len() <= size {
-        return vec![Cell::new(x, rows)];
+        return Ok(vec![Cell::new(x, rows)]);
+    }
+    if rows.len() >= MANY {
+        watch.at(0.)?; // the cuts go deep at once, so that there is no order to count them in
     }
     let at = place(x, &mut rows, depth);
     let right = rows.split_off(at);
-    let (mut left, mut right) =
-        rayon::join(|| cut(x, rows, size, depth + 1), || cut(x, right, size, depth + 1));
+    let (left, right) =
+        rayon::join(|| cut(x, rows, size, depth + 1, watch), || cut(x, right, size, depth + 1, watch));
+    let (mut left, mut right) = (left?, right?);
     left.append(&mut right);
-    left
+    Ok(left)
 }
 
 /// Reorders the rows, so that those before the returned place differ from those after it.

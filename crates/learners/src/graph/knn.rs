@@ -11,11 +11,15 @@
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis, s};
 use rayon::prelude::*;
+use semisup::{Part, Stopped, Watch};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::cells::{Cell, cells};
 
 /// Most rows, or queries, of a cell.
 const CELL: usize = 256;
+/// The fraction of a search after which rows and queries are in their cells.
+const CUT: f64 = 0.05;
 
 /// Indices and squared distances, nearest first, of the `k` rows of `x` `[n, dim]` nearest to each of
 /// `queries` `[m, dim]`: both `[m, min(k, n)]`. Equal distances are ordered by index; a row with a value
@@ -24,24 +28,55 @@ const CELL: usize = 256;
 /// # Panics
 /// If `x` and `queries` differ in columns, or one of them has 2^32 rows or more.
 pub fn knn(x: ArrayView2<f64>, queries: ArrayView2<f64>, k: usize) -> (Array2<usize>, Array2<f64>) {
+    knn_watched(x, queries, k, &()).expect("nobody stops it")
+}
+
+/// [`knn`], watched: the fraction of the queries whose neighbours are found.
+///
+/// # Panics
+/// As [`knn`].
+pub fn knn_watched(
+    x: ArrayView2<f64>,
+    queries: ArrayView2<f64>,
+    k: usize,
+    watch: &dyn Watch,
+) -> Result<(Array2<usize>, Array2<f64>), Stopped> {
     assert_eq!(x.ncols(), queries.ncols(), "rows and queries must have the same columns");
     let k = k.min(x.nrows());
     let mut index = Array2::zeros((queries.nrows(), k));
     let mut squared = Array2::zeros((queries.nrows(), k));
     if k == 0 {
-        return (index, squared);
+        return Ok((index, squared));
     }
     let (x, queries) = (x.as_standard_layout(), queries.as_standard_layout());
-    let asked = cells(queries.view(), CELL);
-    let search = Search::new(x.view(), queries.view(), k, &asked);
-    let found: Vec<Vec<Nearest>> = asked.par_iter().map(|cell| search.nearest(cell)).collect();
+    let asked = cells(queries.view(), CELL, &Part::new(watch, 0.0..CUT / 2.))?;
+    let cells = cells(x.view(), CELL, &Part::new(watch, CUT / 2. ..CUT))?;
+    let search = Search::new(x.view(), queries.view(), k, cells, &asked);
+    let counted = Counted { watch: Part::new(watch, CUT..1.), done: AtomicUsize::new(0), n: queries.nrows() };
+    let found = asked.par_iter().map(|cell| search.nearest(cell, &counted));
+    let found = found.collect::<Result<Vec<Vec<Nearest>>, Stopped>>()?;
     for (&query, nearest) in asked.iter().zip(&found).flat_map(|(cell, found)| cell.rows.iter().zip(found)) {
         for (rank, &(distance, row)) in nearest.found.iter().enumerate() {
             index[[query as usize, rank]] = row as usize;
             squared[[query as usize, rank]] = distance;
         }
     }
-    (index, squared)
+    Ok((index, squared))
+}
+
+/// Queries whose neighbours are found, counted over all threads.
+struct Counted<'a> {
+    watch: Part<'a>,
+    done: AtomicUsize,
+    n: usize,
+}
+
+impl Counted<'_> {
+    /// So many more are found.
+    fn add(&self, queries: usize) -> Result<(), Stopped> {
+        let done = self.done.fetch_add(queries, Ordering::Relaxed) + queries;
+        self.watch.at(done as f64 / self.n as f64)
+    }
 }
 
 struct Search<'a> {
@@ -53,8 +88,13 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(x: ArrayView2<'a, f64>, queries: ArrayView2<'a, f64>, k: usize, asked: &[Cell]) -> Self {
-        let cells = cells(x, CELL);
+    fn new(
+        x: ArrayView2<'a, f64>,
+        queries: ArrayView2<'a, f64>,
+        k: usize,
+        cells: Vec<Cell>,
+        asked: &[Cell],
+    ) -> Self {
         let extent = |column: usize| {
             let all = || cells.iter().chain(asked);
             let hi = all().fold(f64::NEG_INFINITY, |hi, cell| hi.max(cell.hi[column]));
@@ -66,14 +106,18 @@ impl<'a> Search<'a> {
     }
 
     /// The nearest rows of each query of a cell.
-    fn nearest(&self, asked: &Cell) -> Vec<Nearest> {
+    fn nearest(&self, asked: &Cell, counted: &Counted) -> Result<Vec<Nearest>, Stopped> {
+        /// Cells that are visited between two looks at the watch.
+        const VISITS: usize = 256;
         let mut near: Vec<(f64, &Cell)> = self.cells.iter().map(|cell| (asked.gap(cell), cell)).collect();
         near.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.rows[0].cmp(&b.1.rows[0])));
         let mut group = Group::new(self, asked);
-        for (gap, cell) in near {
-            group.visit(gap, cell);
+        for cells in near.chunks(VISITS) {
+            counted.add(0)?;
+            cells.iter().for_each(|(gap, cell)| group.visit(*gap, cell));
         }
-        group.found
+        counted.add(asked.rows.len())?;
+        Ok(group.found)
     }
 }
 

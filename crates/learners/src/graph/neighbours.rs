@@ -2,7 +2,9 @@
 
 use ndarray::{Array2, ArrayView2};
 
-use super::knn;
+use semisup::{Stopped, Watch};
+
+use super::knn::knn_watched;
 
 /// The k nearest other rows of each of n rows, or fewer if there are not so many.
 pub(super) struct Neighbours {
@@ -12,9 +14,9 @@ pub(super) struct Neighbours {
 }
 
 impl Neighbours {
-    pub fn of_rows(x: ArrayView2<f64>, k: usize) -> Self {
-        let (index, squared) = knn(x, x, k + 1);
-        Self { index, squared, k }
+    pub fn of_rows(x: ArrayView2<f64>, k: usize, watch: &dyn Watch) -> Result<Self, Stopped> {
+        let (index, squared) = knn_watched(x, x, k + 1, watch)?;
+        Ok(Self { index, squared, k })
     }
 
     pub fn n(&self) -> usize {

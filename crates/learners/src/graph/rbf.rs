@@ -2,7 +2,7 @@
 //! and a width that does not depend on the number of columns.
 
 use rand::seq::index;
-use semisup::{Learner, SemiSupervised, rng};
+use semisup::{Learner, SemiSupervised, Watch, rng};
 
 use super::{LabelSpreading, SpreadKernel, SpreadModel};
 use crate::{Error, Result};
@@ -28,15 +28,19 @@ impl Learner for RbfLabelSpreading {
     }
 
     fn fit(&self, data: &SemiSupervised, seed: u64) -> Result<SpreadModel> {
+        self.fit_watched(data, seed, &())
+    }
+
+    fn fit_watched(&self, data: &SemiSupervised, seed: u64, watch: &dyn Watch) -> Result<SpreadModel> {
         let gamma = self.width / data.dim() as f64;
         let spreading = LabelSpreading { kernel: SpreadKernel::Rbf { gamma }, alpha: self.alpha };
         if data.n() <= self.rows {
-            return spreading.fit(data, seed);
+            return spreading.fit_watched(data, seed, watch);
         }
         let (mut rows, unlabelled) = (data.labelled(), data.unlabelled());
         let room = self.rows.saturating_sub(rows.len()).min(unlabelled.len());
         rows.extend(index::sample(&mut rng(seed), unlabelled.len(), room).iter().map(|i| unlabelled[i]));
         rows.sort_unstable();
-        spreading.fit(&data.select(&rows)?, seed)
+        spreading.fit_watched(&data.select(&rows)?, seed, watch)
     }
 }

@@ -5,6 +5,7 @@
 
 use ndarray::{Array1, Array2, ArrayView2, Axis, Zip};
 use rayon::prelude::*;
+use semisup::{Stopped, Watch};
 
 /// Rows of a chunk of parallel work.
 pub(super) const CHUNK: usize = 1024;
@@ -25,7 +26,8 @@ pub(super) fn iterate(
     times: impl Fn(&Array2<f64>) -> Array2<f64>,
     y: &Array2<f64>,
     alpha: f64,
-) -> Array2<f64> {
+    watch: &dyn Watch,
+) -> Result<Array2<f64>, Stopped> {
     const TOLERANCE: f64 = 1e-13;
     const MAX_STEPS: usize = 10_000; // alpha = 0.99 takes 3000
     let mut f = y.clone();
@@ -34,18 +36,23 @@ pub(super) fn iterate(
         next *= alpha;
         next.scaled_add(1. - alpha, y);
         let moved = Zip::from(&f).and(&next).fold(0., |sum: f64, a, b| sum + (a - b).abs());
-        let enough = TOLERANCE * next.sum();
+        let mass = next.sum();
         f = next;
-        if moved <= enough {
+        if moved <= TOLERANCE * mass {
             break;
         }
+        watch.at((moved / mass).ln() / TOLERANCE.ln())?; // the change falls by about the same factor in each step
     }
-    f
+    Ok(f)
 }
 
 /// Solves A x = b for positive definite A, with the product with A given, each column of b `[n, K]` to a residual of
 /// 1e-10 |b|: in some rows F is 1e-6 only, and still its ratios between classes must be right.
-pub(super) fn conjugate_gradients(a: impl Fn(&Array2<f64>) -> Array2<f64>, b: Array2<f64>) -> Array2<f64> {
+pub(super) fn conjugate_gradients(
+    a: impl Fn(&Array2<f64>) -> Array2<f64>,
+    b: Array2<f64>,
+    watch: &dyn Watch,
+) -> Result<Array2<f64>, Stopped> {
     const TOLERANCE: f64 = 1e-10;
     const MAX_STEPS: usize = 10_000; // alpha = 0.99 takes about a hundred
     let mut x = Array2::zeros(b.dim());
@@ -59,6 +66,9 @@ pub(super) fn conjugate_gradients(a: impl Fn(&Array2<f64>) -> Array2<f64>, b: Ar
         if !going.iter().any(|&going| going) {
             break;
         }
+        // The logarithm of the residual falls about evenly.
+        let worst = Zip::from(&squared).and(&enough).fold(1., |worst: f64, s, e| worst.max(s / e));
+        watch.at(1. + worst.ln() / (2. * TOLERANCE.ln()))?;
         let ratio = |of: &Array1<f64>, to: &Array1<f64>| {
             Zip::from(&going).and(of).and(to).map_collect(|going, of, to| if *going { of / to } else { 0. })
         };
@@ -71,7 +81,7 @@ pub(super) fn conjugate_gradients(a: impl Fn(&Array2<f64>) -> Array2<f64>, b: Ar
         direction += &residual;
         squared = after;
     }
-    x
+    Ok(x)
 }
 
 /// The dot products of columns, `[K]`.

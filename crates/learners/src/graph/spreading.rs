@@ -12,7 +12,7 @@
 //! are those of scikit-learn's `LabelSpreading`.
 
 use ndarray::{Array2, ArrayView2, Zip};
-use semisup::{Classifier, Learner, SemiSupervised};
+use semisup::{Classifier, Learner, Part, SemiSupervised, Stopped, Watch};
 
 use super::knn::knn;
 use super::neighbours::{Neighbours, least_positive, local_gaussian};
@@ -24,6 +24,9 @@ use crate::{Error, Result};
 
 /// The largest number of rows that [`SpreadKernel::Rbf`] takes: its dense matrix is then half a gigabyte.
 pub const RBF_ROWS: usize = 8000;
+
+/// The fraction of a fit that the search for neighbours takes, of many rows.
+const SEARCH: f64 = 0.8;
 
 /// The kernel: which rows are joined, and with which weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -96,24 +99,29 @@ impl Learner for LabelSpreading {
         }
     }
 
-    fn fit(&self, data: &SemiSupervised, _seed: u64) -> Result<SpreadModel> {
+    fn fit(&self, data: &SemiSupervised, seed: u64) -> Result<SpreadModel> {
+        self.fit_watched(data, seed, &())
+    }
+
+    fn fit_watched(&self, data: &SemiSupervised, _seed: u64, watch: &dyn Watch) -> Result<SpreadModel> {
         self.check(data.n())?;
         let (x, n_classes) = (data.x(), data.n_classes());
+        let (search, spreading) = (Part::new(watch, 0.0..SEARCH), Part::new(watch, SEARCH..1.));
         let mut sigma = Vec::new();
         let mut f = match self.kernel {
             SpreadKernel::LocalGaussian { k } => {
-                let near = Neighbours::of_rows(x, k);
+                let near = Neighbours::of_rows(x, k, &search)?;
                 sigma = near.local_scales();
                 let graph = Graph::symmetric(&near, EdgeWeight::LocalGaussian, &sigma);
-                solve(graph, data.y(), n_classes, self.alpha)
+                solve(graph, data.y(), n_classes, self.alpha, &spreading)?
             }
             SpreadKernel::Knn { k } => {
-                let s = Graph::directed_knn(x, k).normalised();
-                iterate(|f| s.times(f), &one_hot(data.y(), n_classes), self.alpha)
+                let s = Graph::directed_knn(x, k, &search)?.normalised();
+                iterate(|f| s.times(f), &one_hot(data.y(), n_classes), self.alpha, &spreading)?
             }
             SpreadKernel::Rbf { gamma } => {
                 let s = dense::normalised(x, gamma);
-                iterate(|f| dense::product(&s, f), &one_hot(data.y(), n_classes), self.alpha)
+                iterate(|f| dense::product(&s, f), &one_hot(data.y(), n_classes), self.alpha, watch)?
             }
         };
         f.rows_mut().into_iter().for_each(|mut row| row /= if row.sum() > 0. { row.sum() } else { 1. });
@@ -198,12 +206,32 @@ pub fn label_spreading(
 /// # Panics
 /// If `alpha` is not in [0, 1) or there is not one `y` per vertex.
 pub fn spread(graph: Graph, y: &[Option<usize>], n_classes: usize, alpha: f64) -> Array2<f64> {
-    to_distributions(solve(graph, y, n_classes, alpha))
+    spread_watched(graph, y, n_classes, alpha, &()).expect("nobody stops it")
+}
+
+/// [`spread`], watched: how far the solver is from its start to its tolerance, in digits.
+///
+/// # Panics
+/// As [`spread`].
+pub fn spread_watched(
+    graph: Graph,
+    y: &[Option<usize>],
+    n_classes: usize,
+    alpha: f64,
+    watch: &dyn Watch,
+) -> std::result::Result<Array2<f64>, Stopped> {
+    Ok(to_distributions(solve(graph, y, n_classes, alpha, watch)?))
 }
 
 /// F `[n, n_classes]` of a symmetric graph, not yet normalised. I - alpha S is positive definite, so that conjugate
 /// gradients solve (I - alpha S) F = (1 - alpha) Y.
-fn solve(graph: Graph, y: &[Option<usize>], n_classes: usize, alpha: f64) -> Array2<f64> {
+fn solve(
+    graph: Graph,
+    y: &[Option<usize>],
+    n_classes: usize,
+    alpha: f64,
+    watch: &dyn Watch,
+) -> std::result::Result<Array2<f64>, Stopped> {
     assert!((0. ..1.).contains(&alpha), "alpha must be in [0, 1)");
     assert_eq!(graph.n(), y.len(), "one label or None per vertex");
     let s = graph.normalised();
@@ -212,7 +240,8 @@ fn solve(graph: Graph, y: &[Option<usize>], n_classes: usize, alpha: f64) -> Arr
         Zip::from(&mut out).and(v).for_each(|out, v| *out = v - alpha * *out);
         out
     };
-    conjugate_gradients(system, one_hot(y, n_classes) * (1. - alpha)).mapv_into(|f| f.max(0.))
+    let f = conjugate_gradients(system, one_hot(y, n_classes) * (1. - alpha), watch)?;
+    Ok(f.mapv_into(|f| f.max(0.)))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! L-BFGS (Nocedal and Wright, Numerical Optimization, algorithm 7.5) with a backtracking line search.
 
 use ndarray::Array1;
+use semisup::{Stopped, Watch};
 
 /// Pairs of steps and gradient changes that are remembered.
 const MEMORY: usize = 10;
@@ -11,12 +12,15 @@ pub(super) fn minimise(
     mut at: Array1<f64>,
     scale: f64,
     f: impl Fn(&Array1<f64>) -> (f64, Array1<f64>),
-) -> Array1<f64> {
+    watch: &dyn Watch,
+) -> Result<Array1<f64>, Stopped> {
     const TOLERANCE: f64 = 1e-9;
+    const MAX_STEPS: usize = 300;
     let (mut value, mut gradient) = f(&at);
     let scale = scale.max(1.0);
     let mut pairs: Vec<(Array1<f64>, Array1<f64>, f64)> = Vec::new(); // s, y, 1 / s.y
-    for _ in 0..300 {
+    for step in 0..MAX_STEPS {
+        watch.at(step as f64 / MAX_STEPS as f64)?;
         if norm(&gradient) <= TOLERANCE * scale {
             break;
         }
@@ -45,7 +49,7 @@ pub(super) fn minimise(
             break;
         }
     }
-    at
+    Ok(at)
 }
 
 /// |v|.

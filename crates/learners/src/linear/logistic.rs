@@ -17,6 +17,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use semisup::metrics::{arg_max, log_sum_exp};
+use semisup::{Part, Stopped, Watch};
 
 use super::features::Features;
 use super::lbfgs::{minimise, norm};
@@ -43,26 +44,45 @@ impl Logistic {
     /// # Panics
     /// If there is not one row of `q` per row of `x`.
     pub fn fit(x: ArrayView2<f64>, q: ArrayView2<f64>, c: f64) -> Self {
-        Self::fit_from(None, Features::columns(x), q, c)
+        Self::fit_watched(x, q, c, &()).expect("nobody stops it")
+    }
+
+    /// [`Logistic::fit`], watched: the fraction of the steps it may take, of which it rarely needs all.
+    ///
+    /// # Panics
+    /// As [`Logistic::fit`].
+    pub fn fit_watched(
+        x: ArrayView2<f64>,
+        q: ArrayView2<f64>,
+        c: f64,
+        watch: &dyn Watch,
+    ) -> Result<Self, Stopped> {
+        Self::fit_from(None, Features::columns(x), q, c, watch)
     }
 
     /// [`Logistic::fit`] on columns and groups.
     pub(crate) fn fit_features(features: Features, q: ArrayView2<f64>, c: f64) -> Self {
-        Self::fit_from(None, features, q, c)
+        Self::fit_from(None, features, q, c, &()).expect("nobody stops it")
     }
 
     /// [`Logistic::fit`] with a warm start from the solution of a similar problem: the minimum is unique, but is found in
     /// fewer steps.
-    fn fit_from(near: Option<&Self>, x: Features, q: ArrayView2<f64>, c: f64) -> Self {
+    fn fit_from(
+        near: Option<&Self>,
+        x: Features,
+        q: ArrayView2<f64>,
+        c: f64,
+        watch: &dyn Watch,
+    ) -> Result<Self, Stopped> {
         assert_eq!(x.n(), q.nrows(), "one target per row");
         let (dim, k) = (x.width(), q.ncols());
         let zero = Array1::zeros(k * (dim + 1));
         let scale = norm(&objective(&zero, x, q, c).1);
         let start = near.map_or(zero, |near| near.w.iter().chain(&near.b).copied().collect());
-        let theta = minimise(start, scale, |theta| objective(theta, x, q, c));
+        let theta = minimise(start, scale, |theta| objective(theta, x, q, c), watch)?;
         let (w, b) = theta.view().split_at(Axis(0), k * dim);
         let w = w.to_owned().into_shape_with_order((k, dim)).expect("k times dim numbers");
-        Self { w, b: b.to_owned() }
+        Ok(Self { w, b: b.to_owned() })
     }
 
     /// W, `[K, dim]`.
@@ -138,6 +158,18 @@ pub fn self_training(
     c: f64,
     threshold: f64,
 ) -> (Logistic, Array2<f64>) {
+    self_training_watched(x, y, n_classes, c, threshold, &()).expect("nobody stops it")
+}
+
+/// [`self_training`], watched: the fraction of the rounds it may take, of which it rarely needs all.
+pub fn self_training_watched(
+    x: ArrayView2<f64>,
+    y: &[Option<usize>],
+    n_classes: usize,
+    c: f64,
+    threshold: f64,
+    watch: &dyn Watch,
+) -> Result<(Logistic, Array2<f64>), Stopped> {
     let mut y = y.to_vec();
     let mut round = 0;
     let mut before = None;
@@ -146,13 +178,14 @@ pub fn self_training(
         let labels: Vec<Option<usize>> = rows.iter().map(|&row| y[row]).collect();
         let q = one_hot(&labels, n_classes);
         let shown = x.select(Axis(0), &rows);
-        let model = Logistic::fit_from(before.as_ref(), Features::columns(shown.view()), q.view(), c);
+        let part = Part::of(watch, round, ROUNDS + 1);
+        let model = Logistic::fit_from(before.as_ref(), Features::columns(shown.view()), q.view(), c, &part)?;
         let p = model.log_probs(x).exp();
         let best = arg_max(p.view());
         let confident: Vec<usize> =
             (0..y.len()).filter(|&row| y[row].is_none() && p[[row, best[row]]] >= threshold).collect();
         if confident.is_empty() || round == ROUNDS {
-            return (model, p);
+            return Ok((model, p));
         }
         round += 1;
         before = Some(model);
@@ -228,8 +261,9 @@ mod tests {
             let numeric = (moved(1e-5) - moved(-1e-5)) / 2e-5;
             assert!((gradient[i] - numeric).abs() < 1e-6 * (1. + numeric.abs()), "{i}");
         }
-        let best = minimise(theta, 1.0, |theta| objective(theta, Features::columns(x.view()), q.view(), 0.7));
-        let (_, gradient) = objective(&best, Features::columns(x.view()), q.view(), 0.7);
+        let of = |theta: &Array1<f64>| objective(theta, Features::columns(x.view()), q.view(), 0.7);
+        let best = minimise(theta, 1.0, of, &()).unwrap();
+        let (_, gradient) = of(&best);
         assert!(gradient.iter().all(|g| g.abs() < 1e-3), "{gradient}");
     }
 

@@ -4,7 +4,7 @@
 
 use ndarray::{Array2, ArrayView2};
 use semisup::metrics::log_softmax;
-use semisup::{Classifier, Learner, Preprocess, SemiSupervised, rng};
+use semisup::{Classifier, Learner, Preprocess, SemiSupervised, Watch, rng};
 
 use super::net::{Dropout, Net};
 use super::train::{Rows, train};
@@ -64,8 +64,12 @@ impl Learner for Mlp {
     }
 
     fn fit(&self, data: &SemiSupervised, seed: u64) -> Result<NetModel> {
+        self.fit_watched(data, seed, &())
+    }
+
+    fn fit_watched(&self, data: &SemiSupervised, seed: u64, watch: &dyn Watch) -> Result<NetModel> {
         self.check()?;
-        NetModel::fit(data, |rows| train(self, None, rows, data.n_classes(), seed))
+        NetModel::fit(data, |rows| train(self, None, rows, data.n_classes(), seed, watch))
     }
 
     fn with_steps(&self, steps: usize) -> Option<Self> {

@@ -5,7 +5,7 @@
 //! mean_labelled -log p_y(x)  +  weight exp(-5 (1 - t)^2) mean_unlabelled |p(x') - p(x'')|^2
 //! ```
 
-use semisup::{Learner, SemiSupervised};
+use semisup::{Learner, SemiSupervised, Watch};
 
 use super::train::{Consistency, train};
 use crate::error::{positive, within};
@@ -48,6 +48,10 @@ impl Learner for PiModel {
     }
 
     fn fit(&self, data: &SemiSupervised, seed: u64) -> Result<NetModel> {
+        self.fit_watched(data, seed, &())
+    }
+
+    fn fit_watched(&self, data: &SemiSupervised, seed: u64, watch: &dyn Watch) -> Result<NetModel> {
         self.net.check()?;
         positive("unlabelled batch", self.unlabelled_batch)?;
         within("noise", self.noise, self.noise >= 0. && self.noise.is_finite(), "a number from 0")?;
@@ -55,7 +59,7 @@ impl Learner for PiModel {
         within("ramp_up", self.ramp_up, (0. ..=1.).contains(&self.ramp_up), "in [0, 1]")?;
         let &Self { weight, ramp_up, noise, unlabelled_batch: batch, .. } = self;
         let consistency = Consistency { weight, ramp_up, noise, batch };
-        NetModel::fit(data, |rows| train(&self.net, Some(&consistency), rows, data.n_classes(), seed))
+        NetModel::fit(data, |rows| train(&self.net, Some(&consistency), rows, data.n_classes(), seed, watch))
     }
 
     fn with_steps(&self, steps: usize) -> Option<Self> {

@@ -6,7 +6,7 @@
 use ndarray::{Array2, Axis, NdFloat};
 use rand::{Rng as _, seq::SliceRandom};
 use rand_distr::StandardNormal;
-use semisup::{Preprocess, Rng, SemiSupervised, rng};
+use semisup::{Preprocess, Rng, SemiSupervised, Watch, rng};
 
 use super::adam::Adam;
 use super::gradient::{CHUNK, over_chunks};
@@ -70,6 +70,7 @@ pub(crate) fn train(
     rows: &Rows<f32>,
     n_classes: usize,
     seed: u64,
+    watch: &dyn Watch,
 ) -> Result<Net<f32>> {
     let mut rng = rng(seed);
     let sizes = [&[rows.labelled.ncols()], mlp.hidden.as_slice(), &[n_classes]].concat();
@@ -78,6 +79,7 @@ pub(crate) fn train(
     let dropout = Dropout::new(mlp.dropout);
     let (mut labelled, mut unlabelled) = (Deck::new(rows.y.len()), Deck::new(rows.unlabelled.nrows()));
     for step in 0..mlp.steps {
+        watch.at(step as f64 / mlp.steps as f64)?;
         let labelled = labelled.draw(mlp.batch, &mut rng);
         let mut chunks: Vec<Chunk> = labelled
             .chunks(CHUNK)

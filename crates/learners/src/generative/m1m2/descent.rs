@@ -1,5 +1,7 @@
 //! How both models are trained: Adam with a learning rate that falls along a cosine.
 
+use semisup::Watch;
+
 use super::VaeStage;
 use crate::nets::{Adam, Gradient, Net};
 use crate::{Error, Result};
@@ -11,11 +13,13 @@ const LAST_RATE: f64 = 0.02;
 pub(super) fn descend<const N: usize>(
     stage: &VaeStage,
     mut nets: [Net<f32>; N],
+    watch: &dyn Watch,
     mut gradient: impl FnMut(&[Net<f32>; N], usize) -> Gradient<f32, N>,
 ) -> Result<[Net<f32>; N]> {
     let (steps, learning_rate) = (stage.steps, stage.learning_rate);
     let mut adams: Vec<Adam> = nets.iter().map(|net| Adam::new(net, learning_rate, 0.)).collect();
     for step in 0..steps {
+        watch.at(step as f64 / steps as f64)?;
         let (loss, gradients) = gradient(&nets, step);
         if !loss.is_finite() {
             return Err(Error::Diverged { step: step + 1, steps, loss, learning_rate });

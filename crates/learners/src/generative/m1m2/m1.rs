@@ -8,7 +8,7 @@
 //! dimensions collapse to the prior before the decoder has learnt to use them, and never recover.
 
 use ndarray::{Array1, Array2, Axis, NdFloat};
-use semisup::Rng;
+use semisup::{Rng, Watch};
 
 use super::VaeStage;
 use super::descent::descend;
@@ -34,13 +34,14 @@ pub(super) fn train(
     x: &Array2<f32>,
     seed: u64,
     rng: &mut Rng,
+    watch: &dyn Watch,
 ) -> Result<Net<f32>> {
     let (dim, hidden) = (x.ncols(), stage.hidden.as_slice());
     let inward: Vec<usize> = hidden.iter().rev().copied().collect();
     let encoder = Net::new(&[&[dim], hidden, &[2 * stage.latent]].concat(), rng);
     let decoder = Net::new(&[&[stage.latent], inward.as_slice(), &[likelihood.outputs(dim)]].concat(), rng);
     let mut deck = Deck::new(x.nrows());
-    let [encoder, _] = descend(stage, [encoder, decoder], |nets, step| {
+    let [encoder, _] = descend(stage, [encoder, decoder], watch, |nets, step| {
         let drawn = deck.draw(stage.batch, rng);
         let chunks: Vec<&[usize]> = drawn.chunks(CHUNK).collect();
         let nll = 1. / drawn.len() as f64;

@@ -3,7 +3,7 @@
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, NdFloat, s};
 use rand::Rng as _;
 use rand_distr::StandardNormal;
-use semisup::Rng;
+use semisup::{Rng, Watch};
 
 use super::M1M2;
 use super::descent::descend;
@@ -52,6 +52,7 @@ pub(super) fn train(
     n_classes: usize,
     seed: u64,
     rng: &mut Rng,
+    watch: &dyn Watch,
 ) -> Result<Net<f32>> {
     let stage = &settings.m2;
     let (dim, hidden) = (features.mean.ncols(), stage.hidden.as_slice());
@@ -62,7 +63,7 @@ pub(super) fn train(
     let (n_l, n_u) = (features.labelled.len(), features.unlabelled.len());
     let share = n_l as f64 / (n_l + n_u) as f64;
     let (mut deck_l, mut deck_u) = (Deck::new(n_l), Deck::new(n_u));
-    let [classifier, ..] = descend(stage, [classifier, encoder, decoder], |nets, step| {
+    let [classifier, ..] = descend(stage, [classifier, encoder, decoder], watch, |nets, step| {
         let rows = |drawn: &[usize], of: &[usize]| drawn.iter().map(|&i| of[i]).collect::<Vec<usize>>();
         let labelled = rows(deck_l.draw(settings.labelled_batch, rng), &features.labelled);
         let unlabelled = rows(deck_u.draw(stage.batch, rng), &features.unlabelled);
