@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use crate::safe_text::{safe_text, with_tooltip};
 use crate::theme;
 
 /// Appends formatted markup to a `String`.
@@ -80,20 +81,19 @@ impl Drawing {
     }
 }
 
-/// Text made safe for element content and quoted attributes, without characters XML forbids.
+/// Text made safe by [`safe_text`], for element content and quoted attributes, without characters XML forbids.
 pub(crate) struct Esc<'a>(pub &'a str);
 
 impl fmt::Display for Esc<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use fmt::Write as _;
-        for c in self.0.chars() {
+        for c in safe_text(self.0, usize::MAX).chars() {
             match c {
                 '&' => f.write_str("&amp;")?,
                 '<' => f.write_str("&lt;")?,
                 '>' => f.write_str("&gt;")?,
                 '"' => f.write_str("&quot;")?,
                 '\'' => f.write_str("&#39;")?,
-                c if c.is_control() => f.write_char(' ')?,
                 '\u{fffe}' | '\u{ffff}' => {}
                 c => f.write_char(c)?,
             }
@@ -115,13 +115,23 @@ impl fmt::Display for Px {
 
 /// `text` at (x, y) in the style classes `class`, cut to `room` pixels; the full text stays as a tooltip.
 pub(crate) fn text_within(out: &mut String, x: f64, y: f64, class: &str, text: &str, room: f64) {
-    let shown = fit(text, room, 12.0);
-    put!(out, r#"<text x="{}" y="{}" class="{class}">{}"#, Px(x), Px(y), Esc(&shown));
-    if shown != text {
-        put!(out, "<title>{}</title>", Esc(text));
-    }
+    put!(out, r#"<text x="{}" y="{}" class="{class}">"#, Px(x), Px(y));
+    put_within(out, text, room);
     out.push_str("</text>");
 }
+
+/// The content of a `<text>` element: `text` cut to `room` pixels, with the full text as a tooltip if it is cut.
+pub(crate) fn put_within(out: &mut String, text: &str, room: f64) {
+    let (safe, full) = with_tooltip(text, MAX_TEXT_CHARS);
+    let shown = fit(&safe, room, 12.0);
+    put!(out, "{}", Esc(&shown));
+    if shown != safe {
+        put!(out, "<title>{}</title>", Esc(full.as_deref().unwrap_or(&safe)));
+    }
+}
+
+/// No text in a figure has room for more characters.
+const MAX_TEXT_CHARS: usize = 120;
 
 /// About how wide `text` will be: we cannot ask the font, so this errs on the wide side.
 pub(crate) fn text_width(text: &str, font_size: f64) -> f64 {
@@ -159,8 +169,9 @@ mod tests {
 
     #[test]
     fn escaping_leaves_no_markup_and_no_control_characters() {
-        let nasty = "<img src=x onerror=\"a('b')\">&\u{0}\u{b}";
-        assert_eq!(Esc(nasty).to_string(), "&lt;img src=x onerror=&quot;a(&#39;b&#39;)&quot;&gt;&amp;  ");
+        let nasty = "<img src=x onerror=\"a('b')\">&\u{0}\u{202e}\u{ffff}";
+        let safe = r"&lt;img src=x onerror=&quot;a(&#39;b&#39;)&quot;&gt;&amp;\u{0}\u{202e}";
+        assert_eq!(Esc(nasty).to_string(), safe);
     }
 
     #[test]

@@ -105,7 +105,7 @@ pub(super) fn section(found: Option<&LabelNext>, display: &Display) -> Section {
     };
     let text = format!(
         "The {noun} whose labels would teach the model most, chosen from {}. The model is uncertain about them (entropy, \
-         from 0 for certainty to 1 for a coin toss), they represent others (density, the share of {noun} in less dense \
+         from 0 for certainty to 1 if all classes are equally probable), they represent others (density, the share of {noun} in less dense \
          regions), and they are far from those that are labelled or already chosen (distance), so that no two of them are \
          alike.",
         found.candidates
