@@ -13,7 +13,7 @@ use flowgmm_core::{Checkpoints, Resume, bits_per_dim, dequantised, tensor::Place
 use semisup::Classifier as _;
 
 use crate::{
-    Cost, Decision, Error, Fitter, Model, Preset, Result, Settings, Source,
+    Cost, Decision, Error, Fitter, HeldOutAccuracy, Model, Preset, Result, Settings, Source,
     fitter::some_rows,
     observer::{Observer, Phase},
     recipe::Recipe,
@@ -122,6 +122,8 @@ pub struct Fit {
     pub settings: Settings,
     /// What that was expected to cost.
     pub cost: Cost,
+    /// What the labels that were held out say about accuracy; `None` if none could be held out, and for presets.
+    pub held_out: Option<HeldOutAccuracy>,
     /// How long it took, from reading on.
     pub seconds: Duration,
 }
@@ -187,6 +189,8 @@ pub struct FitPlan {
     pub decisions: Vec<Decision>,
     /// What the fit is expected to cost.
     pub cost: Cost,
+    /// What the labels that were held out say about accuracy.
+    pub held_out: Option<HeldOutAccuracy>,
 }
 
 impl Training {
@@ -195,10 +199,11 @@ impl Training {
         observer.phase(&Phase::Choosing, None);
         let recipe = Recipe::of(request.preset, &self.data, request.seed())?;
         let settings = Settings::gather(&recipe.config, &request.overrides)?;
+        let settings = settings.chosen_by(&recipe.config, &recipe.start);
         settings.config.validate()?;
         let cost = Cost::of(&settings.config, &self.data);
         let decisions = self.decisions.iter().cloned().chain(recipe.decisions).collect();
-        Ok(FitPlan { settings, decisions, cost })
+        Ok(FitPlan { settings, decisions, cost, held_out: recipe.held_out })
     }
 
     /// Trains a model as planned; `began` is when the work began.
@@ -209,7 +214,7 @@ impl Training {
         began: Instant,
         observer: &mut dyn Observer,
     ) -> Result<Fit> {
-        let FitPlan { settings, decisions, cost } = plan;
+        let FitPlan { settings, decisions, cost, held_out } = plan;
         let place = Place::on(&settings.device)?;
         let mut fitter = Fitter::new(&settings.config, &self.data, settings.seed)
             .rows(self.rows.clone())
@@ -220,6 +225,6 @@ impl Training {
             fitter = fitter.checkpoints(Checkpoints::new(directory, *every, *resume));
         }
         let model = fitter.run(observer)?;
-        Ok(Fit { model, training: self, settings, cost, seconds: began.elapsed() })
+        Ok(Fit { model, training: self, settings, cost, held_out, seconds: began.elapsed() })
     }
 }

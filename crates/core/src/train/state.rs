@@ -1,6 +1,6 @@
 //! Everything that changes while training: a checkpoint holds it, and a trainer continues from it bit for bit.
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 
 use super::{Adam, History, TrainConfig, set_trained, trained_values};
 use crate::model::FlowGmm;
