@@ -47,7 +47,9 @@ impl Linker {
 
     /// A short text that is a term as a whole, or none.
     pub fn whole(&mut self, text: &str) -> Value {
-        let is_term = |term: &Term| !term.everyday && term.spellings.iter().any(|s| matches(text, s) == Some(text.len()));
+        let is_term = |term: &Term| {
+            !term.everyday && term.spellings.iter().any(|s| matches(text, s) == Some(text.len()))
+        };
         match TERMS.iter().position(is_term).filter(|at| !self.used.contains(at)) {
             Some(term) => Value::from(vec![self.linked(term, text)]),
             None => Value::from(vec![plain(text)]),
@@ -162,7 +164,9 @@ mod tests {
         let ids: BTreeSet<&str> = TERMS.iter().map(|term| term.id).collect();
         assert_eq!(ids.len(), TERMS.len());
         for term in &TERMS {
-            assert!(term.id.starts_with("term-") && term.meaning.ends_with('.') && !term.spellings.is_empty());
+            assert!(
+                term.id.starts_with("term-") && term.meaning.ends_with('.') && !term.spellings.is_empty()
+            );
             let used = links(&Linker::default().prose(term.spellings[0]));
             assert_eq!(used, [term.spellings[0]], "{}", term.name);
         }

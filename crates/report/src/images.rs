@@ -129,7 +129,8 @@ impl ImageSheet {
         };
         // NaN casts to 0, the strongest blue.
         let bytes: Vec<u8> = (0..area).map(|at| (MIDDLE * (1.0 + share(at))).round() as u8).collect();
-        let palette: Vec<[u8; 4]> = (0..=2 * MIDDLE as u8).map(|step| theme::diverging(step, MIDDLE)).collect();
+        let palette: Vec<[u8; 4]> =
+            (0..=2 * MIDDLE as u8).map(|step| theme::diverging(step, MIDDLE)).collect();
         ("fg-tint fg-pixels", png::encode(self.width, self.height, &bytes, &Pixels::Palette(&palette)))
     }
 }
@@ -178,7 +179,8 @@ mod tests {
         let sheet = ImageSheet { width: 2, height: 1, ..ImageSheet::default() };
         let row = SheetRow::change("", vec![vec![0.0, 1e-3], vec![-2e-3, 0.0]]);
         let largest = row.largest();
-        let steps: Vec<Vec<u8>> = row.images.iter().map(|image| steps(&sheet.change(image, largest).1)).collect();
+        let steps: Vec<Vec<u8>> =
+            row.images.iter().map(|image| steps(&sheet.change(image, largest).1)).collect();
         assert_eq!(steps, [[127, 191], [0, 127]]);
         let colour = [0.0, 0.0, 2e-3, 0.0, 4e-3, 0.0]; // the mean of three planes
         assert_eq!(steps_of(&sheet, &colour, 2e-3), [254, 127]);

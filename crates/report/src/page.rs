@@ -112,6 +112,10 @@ impl Grid {
     }
 }
 
+/// Longer texts stand above their figures, in columns, and not beside them.
+const LONG_TEXT: usize = 900;
+/// Tables estimated to be wider than this want the whole width of a page.
+const WIDE_TABLE: f64 = 1000.0;
 /// The most characters of a figure's title that are shown.
 const MAX_TITLE_CHARS: usize = 90;
 
@@ -160,7 +164,20 @@ impl Section {
         for grid in &self.grids {
             grid.add_to(&mut media, terms);
         }
-        context! { heading => self.heading.as_str(), paragraphs, media }
+        let layout = match media.is_empty() {
+            true => "plain",
+            false if self.wants_width() => "stacked",
+            false => "split",
+        };
+        context! { heading => self.heading.as_str(), paragraphs, media, layout }
+    }
+}
+
+impl Section {
+    /// Whether text and tables are too large to stand side by side on a wide screen.
+    fn wants_width(&self) -> bool {
+        let widest = self.tables.iter().map(Table::estimated_width).fold(0.0, f64::max);
+        self.text.chars().count() > LONG_TEXT || widest > WIDE_TABLE
     }
 }
 

@@ -86,7 +86,7 @@ impl Plot for Panel {
         );
         AREA.tick_labels(&mut body, &plane.x.ticks(5), &plane.y.ticks(5));
         let drawing = Drawing::new(AREA.right() + 8.0, AREA.bottom() + 22.0, &self.title, body);
-        Drawing { class: "fg fg-panel", ..drawing }
+        Drawing { class: "fg fg-panel", max_growth: 1.6, ..drawing }
     }
 }
 

@@ -27,19 +27,28 @@ pub struct Drawing {
     pub(crate) body: String,
     /// Style classes of the whole drawing.
     pub(crate) class: &'static str,
+    /// The multiple of its drawn size that it may grow to in a page.
+    pub(crate) max_growth: f64,
 }
 
 /// Height of the title strip of a standalone file.
 const TITLE_HEIGHT: f64 = 28.0;
 /// A figure in a page grows to this multiple of its drawn size and no further.
-const MAX_GROWTH: f64 = 1.25;
+const MAX_GROWTH: f64 = 1.3;
 /// On a narrow screen a drawing wider than this scrolls instead of shrinking until its text is lost.
 const MAX_SHRUNK_WIDTH: f64 = 480.0;
 const LEAST_SCALE: f64 = 0.75;
 
 impl Drawing {
     pub(crate) fn new(width: f64, height: f64, label: &str, body: String) -> Self {
-        Drawing { width, height, label: label.to_string(), body, class: "fg" }
+        Drawing {
+            width,
+            height,
+            label: safe_text(label, MAX_TEXT_CHARS).into_owned(),
+            body,
+            class: "fg",
+            max_growth: MAX_GROWTH,
+        }
     }
 
     /// For a page, which brings the style sheet and shows the title itself.
@@ -51,7 +60,7 @@ impl Drawing {
             Px(self.width),
             Px(self.height),
             Px(least),
-            Px(self.width * MAX_GROWTH),
+            Px(self.width * self.max_growth),
             Esc(&self.label),
             self.body
         )

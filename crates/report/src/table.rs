@@ -220,7 +220,7 @@ impl Table {
     }
 
     /// About how many pixels across the table wants.
-    fn estimated_width(&self) -> f64 {
+    pub(crate) fn estimated_width(&self) -> f64 {
         const FONT: f64 = 14.0;
         const GAP: f64 = 24.0;
         let width = |(c, column): (usize, &TableColumn)| {

@@ -71,7 +71,8 @@ mod tests {
 
     #[test]
     fn axes_in_different_units_have_scales_of_their_own() {
-        let Viewport { x, y } = Viewport::fitted_to(&[[0.0, 10_000.0], [1.0, 50_000.0], [f64::NAN, 20_000.0]]);
+        let Viewport { x, y } =
+            Viewport::fitted_to(&[[0.0, 10_000.0], [1.0, 50_000.0], [f64::NAN, 20_000.0]]);
         assert!((x[1] - x[0] - 1.14).abs() < 1e-9 && (y[1] - y[0] - 1.14 * 40_000.0).abs() < 1e-6);
         let constant = Viewport::fitted_to(&[[3.0, 3.0]; 2]);
         assert_eq!(constant.x, [2.0, 4.0]);

@@ -54,11 +54,8 @@ fn page_of(string: &str) -> Page {
             vec![TableCell::name(string, 400)],
         ],
     };
-    let grid = Grid {
-        label: text(),
-        legend: Legend::for_classes(&[string]),
-        ..Grid::of(GridWidth::Three, figures)
-    };
+    let grid =
+        Grid { label: text(), legend: Legend::for_classes(&[string]), ..Grid::of(GridWidth::Three, figures) };
     let sections =
         vec![Section { heading: text(), text: text(), tables: vec![table.clone()], grids: vec![grid] }];
     let tiles = vec![Tile { name: text(), value: text(), note: text() }];
@@ -80,7 +77,10 @@ fn nothing_in_a_text_acts_on_what_is_around_it() {
     let acts = |c: char| (c.is_control() && c != '\n') || "\u{202e}\u{2066}\u{200b}".contains(c);
     assert!(!html.contains(acts), "{:?}", html.find(acts).map(|at| &html[at.saturating_sub(80)..at]));
     assert!(html.matches(r"\u{202e}b\u{2066}").count() > 20, "what is there is shown");
-    let svg = Bars { bars: vec![Bar { name: ACTING.into(), value: 1.0, shown: ACTING.into(), colour: 0 }], ..Bars::default() };
+    let svg = Bars {
+        bars: vec![Bar { name: ACTING.into(), value: 1.0, shown: ACTING.into(), colour: 0 }],
+        ..Bars::default()
+    };
     assert!(!svg.to_svg().replace('\n', "").contains(acts));
 }
 
@@ -111,7 +111,11 @@ fn terms_are_explained_at_the_end_and_linked_where_they_are_first_used() {
     }
     assert!(html.contains(r#">ECE</a> is small."#) && html.contains("<p>ECE and <a"));
     assert!(!html.contains("term-brier"), "only terms that the page uses");
-    assert!(!Page { sections: vec![section("Plain words.")], ..Page::default() }.to_html().contains("id=\"terms\""));
+    assert!(
+        !Page { sections: vec![section("Plain words.")], ..Page::default() }
+            .to_html()
+            .contains("id=\"terms\"")
+    );
 }
 
 #[test]

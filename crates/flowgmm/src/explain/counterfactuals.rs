@@ -123,7 +123,8 @@ pub(super) fn section(found: &Counterfactuals, display: &Display) -> Section {
     if display.is_text() {
         text += " Embeddings cannot be turned back into texts, so only classes and distances are shown.";
     }
-    let caption = format!("In the order of the table. The last line shows which pixels change. {CHANGE_LEGEND}");
+    let caption =
+        format!("In the order of the table. The last line shows which pixels change. {CHANGE_LEGEND}");
     let grids = display.sheet_of(GridWidth::One, "The smallest change", &caption, lines(found, display));
     Section { heading, text, tables: vec![table(found, display)], grids }
 }

@@ -183,15 +183,11 @@ impl Display {
     /// A line of what changes from images to others, or from one image to several; nothing if rows are not images.
     ///
     /// Differences are those between the images as they are shown, so that what is less than a level of grey is no change.
-    pub(super) fn changes(
-        &self,
-        name: &str,
-        from: ArrayView2<f64>,
-        to: ArrayView2<f64>,
-    ) -> Option<SheetRow> {
+    pub(super) fn changes(&self, name: &str, from: ArrayView2<f64>, to: ArrayView2<f64>) -> Option<SheetRow> {
         let layout = self.layout()?;
         let (from, to) = (pictures(layout, from), pictures(layout, to));
-        let change = |(after, before): (&Vec<f64>, &Vec<f64>)| after.iter().zip(before).map(|(a, b)| a - b).collect();
+        let change =
+            |(after, before): (&Vec<f64>, &Vec<f64>)| after.iter().zip(before).map(|(a, b)| a - b).collect();
         Some(SheetRow::change(name, to.iter().zip(from.iter().cycle()).map(change).collect()))
     }
 

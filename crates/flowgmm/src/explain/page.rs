@@ -87,7 +87,8 @@ impl Explanation {
         }
         if let Some(found) = &self.prediction_sets {
             let wanted = percent(1.0 - found.alpha);
-            let note = format!("{wanted} asked for; {:.2} classes in a set on average", found.measured.mean_size);
+            let note =
+                format!("{wanted} asked for; {:.2} classes in a set on average", found.measured.mean_size);
             tiles.push(tile("Prediction sets with the true class", percent(found.measured.coverage), &note));
         }
         let share = self.trust.abstentions() as f64 / self.rows as f64;

@@ -111,7 +111,10 @@ fn table(found: &PredictionSets) -> Table {
     let row = |(name, value): (String, String)| vec![TableCell::from(name), TableCell::from(value)];
     let mut rows = vec![("Error rate if every prediction is used".to_string(), percent(found.error_rate))];
     rows.extend(found.coverage_at_risk.iter().map(|(risk, share)| {
-        (format!("Share of predictions that can be used with at most {} errors", percent(*risk)), percent(*share))
+        (
+            format!("Share of predictions that can be used with at most {} errors", percent(*risk)),
+            percent(*share),
+        )
     }));
     rows.push(("Area under the risk-coverage curve (AURC)".into(), format!("{:.4}", found.aurc)));
     Table {

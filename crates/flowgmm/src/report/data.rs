@@ -98,7 +98,8 @@ impl DataOverview {
         let bars = Grid::of(GridWidth::Two, bars.iter().flatten().map(Plot::figure).collect());
         let mut drawn =
             Grid::of(GridWidth::Three, self.histograms.iter().map(ColumnValues::figure).collect());
-        drawn.label = "Columns that separate the classes most, without the most extreme 1\u{a0}% of values".into();
+        drawn.label =
+            "Columns that separate the classes most, without the most extreme 1\u{a0}% of values".into();
         Section {
             heading: "The data".into(),
             text: self.text(overview),
@@ -191,8 +192,7 @@ impl DataOverview {
 
     /// What the user should look at, if anything.
     fn warnings(&self) -> Option<Table> {
-        let row =
-            |c: &ColumnFacts| Some(vec![TableCell::name(&c.name, 40), c.warning.clone()?.into()]);
+        let row = |c: &ColumnFacts| Some(vec![TableCell::name(&c.name, 40), c.warning.clone()?.into()]);
         let rows: Vec<_> = self.columns.iter().filter_map(row).collect();
         let columns = vec![TableColumn::text("Column"), TableColumn::text("Please check")];
         (!rows.is_empty()).then(|| Table { caption: "Warnings.".into(), columns, rows })

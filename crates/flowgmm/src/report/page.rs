@@ -69,7 +69,8 @@ impl Report {
             tiles.push(tile(format!("Gain from unlabelled {rows}"), signed(found.difference), note));
         }
         if let Some(found) = self.samples.two_sample {
-            let note = format!("accuracy of a classifier that tells them from real {rows}; 50\u{a0}% is ideal");
+            let note =
+                format!("accuracy of a classifier that tells them from real {rows}; 50\u{a0}% is ideal");
             tiles.push(tile("Samples recognised".into(), percent(found.accuracy), note));
         }
         tiles
