@@ -54,7 +54,7 @@ pub enum Best {
 pub enum TableCell {
     /// Words.
     Text(String),
-    /// A name from outside, cut to fit, with the whole name as its tooltip.
+    /// Names from outside, cut to fit, with the whole names as a tooltip.
     Name {
         /// As much as is shown.
         shown: String,
@@ -142,6 +142,13 @@ impl TableCell {
     pub fn name(name: &str, max_chars: usize) -> Self {
         let (shown, full) = with_tooltip(name, max_chars);
         TableCell::Name { shown: shown.into_owned(), full: full.map(Into::into) }
+    }
+
+    /// Words with names in them that were cut, and the same words with the whole names, for a tooltip.
+    pub fn titled(shown: impl Into<String>, full: &str) -> Self {
+        let shown = shown.into();
+        let full = with_tooltip(full, 0).1.filter(|full| full.as_ref() != shown);
+        TableCell::Name { full: full.map(Into::into), shown }
     }
 
     fn as_str(&self) -> &str {
@@ -254,6 +261,14 @@ fn ties(cell: &TableCell, best: &TableCell) -> bool {
 mod tests {
     use super::*;
     use crate::Page;
+
+    #[test]
+    fn a_tooltip_is_there_only_if_it_says_more() {
+        let tooltip = |shown: &str, full: &str| TableCell::titled(shown, full).tooltip().map(String::from);
+        assert_eq!(tooltip("a… (3)", "a class (3)").as_deref(), Some("a class (3)"));
+        assert_eq!(tooltip("b (3)", "b (3)"), None);
+        assert_eq!(tooltip("", ""), None);
+    }
 
     #[test]
     fn the_best_of_a_column_is_marked_with_its_ties() {

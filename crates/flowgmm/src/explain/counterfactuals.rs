@@ -125,7 +125,7 @@ pub(super) fn section(found: &Counterfactuals, display: &Display) -> Section {
     }
     let caption =
         format!("In the order of the table. The last line shows which pixels change. {CHANGE_LEGEND}");
-    let grids = display.sheet_of(GridWidth::One, "The smallest change", &caption, lines(found, display));
+    let grids = display.sheet_of(GridWidth::Two, "The smallest change", &caption, lines(found, display));
     Section { heading, text, tables: vec![table(found, display)], grids }
 }
 

@@ -189,7 +189,7 @@ fn of_channels(found: &ChannelEffects, display: &Display) -> Section {
     };
     let raised = format!(
         "Each picture shows how the image at the top changes if one channel of one layer is raised everywhere by three \
-         standard deviations: the ten channels that vary most, layer by layer. {CHANGE_LEGEND}"
+         standard deviations: up to ten channels of each layer, those that vary most. {CHANGE_LEGEND}"
     );
     let moved = format!(
         "How the image changes as the channel that varies most is moved, from four standard deviations below its value to \

@@ -120,7 +120,7 @@ pub(super) fn section(found: Option<&LatentPaths>, display: &Display) -> Section
     let lines: SheetRows =
         paths.iter().map(|path| (path.path.clone(), path.x.select(Axis(0), &shown))).collect();
     grids.extend(display.sheet(
-        GridWidth::One,
+        GridWidth::Two,
         "Images along the paths",
         "From one image to the other, in even steps.",
         &lines,

@@ -228,7 +228,7 @@ pub(super) fn section(found: &TrustCards, display: &Display) -> Section {
     );
     if found.has_nearest() {
         text += &format!(
-            " For each, the labelled {noun} nearest in the latent space are named with their class and distance."
+            " Nearest labelled lists the labelled {noun} nearest in the latent space by class, with name and distance in brackets."
         );
     }
     text += &format!(" The JSON output has a card for every one of the {noun}.");
@@ -245,7 +245,7 @@ pub(super) fn section(found: &TrustCards, display: &Display) -> Section {
 fn table(found: &TrustCards, display: &Display) -> Table {
     let row = |(at, shown): (usize, &ShownCard)| {
         let card = &found.cards[shown.card];
-        let mut cells = vec![display.name(&card.row), TableCell::from(guesses(card, display))];
+        let mut cells = vec![display.name(&card.row), guesses(card, display)];
         if found.has_labels() {
             cells.push(
                 card.label.as_deref().map_or(TableCell::Missing, |label| TableCell::name(label, CLASS)),
@@ -253,14 +253,15 @@ fn table(found: &TrustCards, display: &Display) -> Table {
         }
         if let Some(set) = &card.set {
             let names: Vec<String> = set.iter().map(|class| class_name(class)).collect();
+            let shown = short(&names.join(", "), 48);
             cells.push(match set.is_empty() {
                 true => "empty: no class is plausible".into(),
-                false => TableCell::name(&names.join(", "), 48),
+                false => TableCell::titled(shown, &set.join(", ")),
             });
         }
         cells.extend([TableCell::number(card.typicality, 2), TableCell::number(card.boundary, 2)]);
         if found.has_nearest() {
-            cells.push(TableCell::from(neighbours(&shown.nearest)));
+            cells.push(neighbours(&shown.nearest));
         }
         cells.push(card.why.map_or("use the prediction", Abstention::advice).into());
         cells.extend(display.cells(&found.rows, at));
@@ -270,22 +271,27 @@ fn table(found: &TrustCards, display: &Display) -> Table {
     columns.extend(found.has_labels().then(|| TableColumn::text("Label")));
     columns.extend(found.has_sets().then(|| TableColumn::text("Set")));
     columns.extend([TableColumn::number("Typicality"), TableColumn::number("Boundary")]);
-    columns.extend(found.has_nearest().then(|| TableColumn::text("Nearest labelled")));
+    columns.extend(found.has_nearest().then(|| TableColumn::prose("Nearest labelled")));
     columns.push(TableColumn::text("Advice"));
     columns.extend(display.heads());
     Table { columns, rows: found.shown.iter().enumerate().map(row).collect(), ..Table::default() }
 }
 
 /// The two most probable classes.
-fn guesses(card: &TrustCard, display: &Display) -> String {
+fn guesses(card: &TrustCard, display: &Display) -> TableCell {
     let mut order: Vec<usize> = (0..card.p.len()).collect();
     order.sort_by(|&a, &b| card.p[b].total_cmp(&card.p[a]));
-    let guess = |k: usize| format!("{}\u{a0}({})", class_name(&display.classes()[k]), percent(card.p[k]));
-    order.into_iter().take(2).map(guess).collect::<Vec<_>>().join(", ")
+    let listed = |name: fn(&str) -> String| {
+        let guess = |&k: &usize| format!("{}\u{a0}({})", name(&display.classes()[k]), percent(card.p[k]));
+        order.iter().take(2).map(guess).collect::<Vec<_>>().join(", ")
+    };
+    TableCell::titled(listed(class_name), &listed(str::to_string))
 }
 
-fn neighbours(nearest: &[Neighbour]) -> String {
-    let of =
-        |n: &Neighbour| format!("{}\u{a0}({}; {:.1})", class_name(&n.class), short(&n.name, 16), n.distance);
-    nearest.iter().map(of).collect::<Vec<_>>().join(", ")
+fn neighbours(nearest: &[Neighbour]) -> TableCell {
+    let listed = |class: fn(&str) -> String, name: fn(&str) -> String| {
+        let of = |n: &Neighbour| format!("{}\u{a0}({}; {:.1})", class(&n.class), name(&n.name), n.distance);
+        nearest.iter().map(of).collect::<Vec<_>>().join(", ")
+    };
+    TableCell::titled(listed(class_name, |name| short(name, 16)), &listed(str::to_string, str::to_string))
 }
