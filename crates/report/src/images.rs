@@ -99,7 +99,7 @@ impl Plot for ImageSheet {
         }
         let width = (left + columns as f64 * (across + GAP)).max(60.0);
         let height = (self.rows.len() as f64 * (down + GAP)).max(10.0);
-        Drawing::new(width, height, &self.title, body)
+        Drawing { class: "fg fg-sheet", ..Drawing::new(width, height, &self.title, body) }
     }
 }
 

@@ -143,7 +143,7 @@ impl LatentMap {
             }
             None => (
                 "The first two principal components: columns, and categories as 0 or 1, scaled to variance 1 and projected \
-                 on the two directions of largest variance. Nothing else was done to them."
+                 on the two directions of largest variance, without whitening."
                     .into(),
                 Viewport::around(points),
             ),
