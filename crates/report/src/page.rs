@@ -10,7 +10,7 @@ use crate::glossary::Linker;
 use crate::legend::Legend;
 use crate::safe_text::{safe_text, with_tooltip};
 use crate::svg::Drawing;
-use crate::table::Table;
+use crate::table::{Span, Table};
 use crate::theme;
 
 /// A page.
@@ -135,7 +135,7 @@ impl Page {
         let mut terms = Linker::default();
         let lead = paragraphs(&self.lead, &mut terms);
         let tiles = Value::from_iter(self.tiles.iter().map(|tile| tile.view(&mut terms)).collect::<Vec<_>>());
-        let headline = self.headline.as_ref().map(|table| table.view(&mut terms));
+        let headline = self.headline.as_ref().map(|table| table.view(Span::Full, &mut terms));
         let sections: Vec<Value> = self.sections.iter().map(|section| section.view(&mut terms)).collect();
         page.render(context! {
             css,
@@ -160,7 +160,8 @@ impl Tile {
 impl Section {
     fn view(&self, terms: &mut Linker) -> Value {
         let paragraphs = paragraphs(&self.text, terms);
-        let mut media: Vec<Value> = self.tables.iter().map(|table| table.view(terms)).collect();
+        let span = Span::of_tables(&self.tables);
+        let mut media: Vec<Value> = self.tables.iter().map(|table| table.view(span, terms)).collect();
         for grid in &self.grids {
             grid.add_to(&mut media, terms);
         }
@@ -192,7 +193,7 @@ impl Grid {
         let alone = self.figures.len() == 1 && self.width != GridWidth::One;
         media.push(context! {
             kind => "grid",
-            span => if alone { "half" } else { "full" },
+            span => if alone { Span::Half } else { Span::Full }.class(),
             label => self.label.as_str(),
             columns => if alone { GridWidth::One.class() } else { self.width.class() },
             legend => self.legend.view(),

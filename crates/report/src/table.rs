@@ -201,14 +201,39 @@ impl From<usize> for TableCell {
     }
 }
 
-/// Tables estimated to be this wide or less share a line with figures.
+/// Tables estimated to be this wide or less may share a line with figures.
 const HALF: f64 = 460.0;
 /// Longer texts wrap.
 const WRAP: f64 = 170.0;
 
+/// How much of a section's width a table or a grid takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Span {
+    /// A place beside figures.
+    Half,
+    /// All of it.
+    Full,
+}
+
+impl Span {
+    /// That of the tables of a section: they look alike, so one wide table makes all of them wide.
+    pub fn of_tables(tables: &[Table]) -> Self {
+        let narrow = tables.iter().all(|table| table.estimated_width() <= HALF);
+        if narrow { Span::Half } else { Span::Full }
+    }
+
+    /// Its name in the style sheet.
+    pub fn class(self) -> &'static str {
+        match self {
+            Span::Half => "half",
+            Span::Full => "full",
+        }
+    }
+}
+
 impl Table {
     /// What the template sees: caption, head, rows; each cell with its text and style class.
-    pub(crate) fn view(&self, terms: &mut Linker) -> Value {
+    pub(crate) fn view(&self, span: Span, terms: &mut Linker) -> Value {
         let caption_parts = terms.prose(&self.caption);
         let best: Vec<Option<&TableCell>> = (0..self.columns.len()).map(|c| self.best_of(c)).collect();
         let head: Vec<Value> = self.columns.iter().map(|column| column.view(terms)).collect();
@@ -222,8 +247,7 @@ impl Table {
             Value::from(cells.collect::<Vec<_>>())
         };
         let rows: Vec<Value> = self.rows.iter().map(&mut row_view).collect();
-        let span = if self.estimated_width() <= HALF { "half" } else { "full" };
-        context! { kind => "table", span, caption => self.caption.as_str(), caption_parts, head, rows }
+        context! { kind => "table", span => span.class(), caption => self.caption.as_str(), caption_parts, head, rows }
     }
 
     /// About how many pixels across the table wants.

@@ -126,7 +126,7 @@ impl HardestRows {
             heading: format!("Hardest {rows}"),
             text: self.text(overview),
             tables,
-            grids: if figures.is_empty() { Vec::new() } else { vec![Grid::of(GridWidth::One, figures)] },
+            grids: if figures.is_empty() { Vec::new() } else { vec![Grid::of(GridWidth::Two, figures)] },
         }
     }
 
