@@ -162,15 +162,18 @@ impl Section {
         let paragraphs = paragraphs(&self.text, terms);
         let span = Span::of_tables(&self.tables);
         let mut media: Vec<Value> = self.tables.iter().map(|table| table.view(span, terms)).collect();
+        let mut places = if span == Span::Half { self.tables.len() } else { 0 };
         for grid in &self.grids {
-            grid.add_to(&mut media, terms);
+            places += grid.add_to(&mut media, terms);
         }
+        // Two or four charts fill lines of two; others stand as many across as fit.
+        let across = if matches!(places, 2 | 4) { "pairs" } else { "" };
         let layout = match media.is_empty() {
             true => "plain",
             false if self.wants_width() => "stacked",
             false => "split",
         };
-        context! { heading => self.heading.as_str(), paragraphs, media, layout }
+        context! { heading => self.heading.as_str(), paragraphs, media, layout, across }
     }
 }
 
@@ -183,11 +186,12 @@ impl Section {
 }
 
 impl Grid {
-    /// Plain pairs of charts flow with the section's tables; other grids stay together.
-    fn add_to(&self, media: &mut Vec<Value>, terms: &mut Linker) {
+    /// Plain pairs of charts flow with the section's tables; other grids stay together. Returns how many of them take a
+    /// place beside others, and not a whole line.
+    fn add_to(&self, media: &mut Vec<Value>, terms: &mut Linker) -> usize {
         if self.width == GridWidth::Two && self.label.is_empty() && self.legend.items.is_empty() {
             media.extend(self.figures.iter().map(|figure| figure.view(terms)));
-            return;
+            return self.figures.len();
         }
         let figures: Vec<Value> = self.figures.iter().map(|figure| figure.view(terms)).collect();
         let alone = self.figures.len() == 1 && self.width != GridWidth::One;
@@ -199,6 +203,7 @@ impl Grid {
             legend => self.legend.view(),
             figures,
         });
+        usize::from(alone)
     }
 }
 

@@ -29,6 +29,8 @@ pub struct Drawing {
     pub(crate) class: &'static str,
     /// The multiple of its drawn size that it may grow to in a page.
     pub(crate) max_growth: f64,
+    /// How far labels reach beyond the left edge.
+    pub(crate) overhang: f64,
 }
 
 /// Height of the title strip of a standalone file.
@@ -48,6 +50,7 @@ impl Drawing {
             body,
             class: "fg",
             max_growth: MAX_GROWTH,
+            overhang: 0.0,
         }
     }
 
@@ -55,9 +58,10 @@ impl Drawing {
     pub(crate) fn inline(&self) -> String {
         let least = if self.width > MAX_SHRUNK_WIDTH { self.width * LEAST_SCALE } else { 0.0 };
         format!(
-            r#"<svg class="{}" viewBox="0 0 {} {}" style="min-width:{}px;max-width:{}px" role="img" aria-label="{}">{}</svg>"#,
+            r#"<svg class="{}" viewBox="{} 0 {} {}" style="min-width:{}px;max-width:{}px" role="img" aria-label="{}">{}</svg>"#,
             self.class,
-            Px(self.width),
+            Px(-self.overhang),
+            Px(self.width + self.overhang),
             Px(self.height),
             Px(least),
             Px(self.width * self.max_growth),
@@ -69,16 +73,17 @@ impl Drawing {
     /// For a file of its own: style sheet, background, and a title above the drawing (at negative y).
     pub(crate) fn standalone(&self, title: &str) -> String {
         let top = if title.is_empty() { 0.0 } else { TITLE_HEIGHT };
-        let (width, height) = (self.width, self.height + top);
+        let (width, height) = (self.width + self.overhang, self.height + top);
         let mut out = String::with_capacity(self.body.len() + 4096);
         put!(
             out,
-            r#"<svg xmlns="http://www.w3.org/2000/svg" class="fg" width="{0}" height="{1}" viewBox="0 -{2} {0} {1}" role="img" aria-label="{3}"><style>{4}</style><rect y="-{2}" width="100%" height="100%" class="fg-paper" fill="currentColor"/>"#,
+            r#"<svg xmlns="http://www.w3.org/2000/svg" class="fg" width="{0}" height="{1}" viewBox="{5} -{2} {0} {1}" role="img" aria-label="{3}"><style>{4}</style><rect x="{5}" y="-{2}" width="100%" height="100%" class="fg-paper" fill="currentColor"/>"#,
             Px(width),
             Px(height),
             Px(top),
             Esc(&self.label),
-            theme::figure_css()
+            theme::figure_css(),
+            Px(-self.overhang)
         );
         if top > 0.0 {
             let title = fit(title, width - 16.0, 14.0);
