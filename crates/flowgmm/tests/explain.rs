@@ -96,7 +96,13 @@ fn labels_and_out_of_distribution_rows() {
     let far = found.out_of_distribution.as_ref().unwrap();
     assert!(far.best_auroc > 0.99 && far.scores.len() == 4, "{far:?}");
     let page = check_page(&found, &HEADINGS);
-    for words in ["FPR at 95", "AUROC", "Calibration error", "What changes most"] {
+    for words in [
+        "FPR at 95",
+        "AUROC",
+        "Calibration error",
+        "What changes most",
+        "no class is plausible at this level",
+    ] {
         assert!(page.contains(words), "{words}");
     }
 
@@ -260,6 +266,24 @@ fn names_in_a_table_stay_text() {
     assert!(page.contains("&lt;img") && !page.contains("49</"));
 }
 
+/// Names that would act on the text around them, or run on.
+#[test]
+fn names_are_shown_safely_and_cut_with_a_tooltip() {
+    let problem = Toy::Moons.problem(3);
+    let classes = ["a class whose name is much longer than there is room for", "\u{202e}reversed\u{1b}[31m"];
+    let rows = |n: usize| -> Vec<Option<String>> {
+        (0..n).map(|row| Some(classes[problem.test.y()[row]].to_string())).collect()
+    };
+    let n = problem.test.n();
+    let source = || Source::matrix(problem.test.x()).labels(rows(n));
+    let model = flowgmm::fit(&Request::new(source()).with("train.steps", 20), &mut ()).unwrap().model;
+    let request = ExplainRequest { rows: Some(60), ..ExplainRequest::new(source()) };
+    let page = check_page(&explain(&model, &request, &mut ()).unwrap(), &HEADINGS);
+    assert!(!page.contains(['\u{202e}', '\u{1b}']), "shown, not acted on");
+    assert!(page.contains(r"\u{202e}reversed\u{1b}[31m"));
+    assert!(page.contains("a class whose name is m…") && page.contains(&format!("title=\"{}\"", classes[0])));
+}
+
 #[test]
 fn images() {
     let shape = ImageShape { channels: 1, height: 8, width: 8 };
@@ -289,6 +313,11 @@ fn images() {
     headings[8] = "What the channels do";
     let page = check_page(&found, &headings);
     assert!(page.matches("<image").count() > 60, "cards, paths, counterfactuals, channels, samples");
+    assert!(
+        page.matches("class=\"fg-tint fg-pixels\"").count() > 20,
+        "channels are shown by what they change"
+    );
+    assert!(page.contains("Orange pixels gain ink"), "and it is said how");
 }
 
 struct StopAt(&'static str, bool, Vec<&'static str>);

@@ -66,7 +66,18 @@ fn check_page(report: &Report, sections: &[&str]) -> String {
     for broken in ["NaN", "Some(", "None", " --"] {
         assert!(!page.contains(broken), "'{broken}' in the page");
     }
+    check_links(&page);
     page
+}
+
+/// Links lead to sections and to the terms explained at the end.
+fn check_links(page: &str) {
+    let targets: Vec<&str> =
+        page.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    assert!(targets.iter().any(|target| target.starts_with("term-")), "{targets:?}");
+    for target in targets {
+        assert_eq!(page.matches(&format!(" id=\"{target}\"")).count(), 1, "{target}");
+    }
 }
 
 /// What holds for every comparison.
@@ -117,6 +128,13 @@ fn test_rows_are_the_better_judge_and_the_summary_keeps_its_keys() {
     assert_eq!(Some(trust.scores.accuracy), help.best().map(|found| found.semi_supervised));
     assert_eq!(report.hardest.examined, Examined::TestRows);
     assert!(page.contains("moons.flow") && page.contains("Test rows whose own label is least probable"));
+
+    // Two columns are shown as they came, the labelled rows first.
+    let (data, before) = (moons(), report.latent.before.as_ref().unwrap());
+    for (point, row) in before.iter().zip(data.labelled()) {
+        assert_eq!(point[..], data.x().row(row).to_vec()[..]);
+    }
+    assert!(page.contains("Rows as they came") && page.contains("The two columns: x1 across, x2 up."));
 
     let summary = report.summary();
     assert!(
@@ -257,6 +275,7 @@ fn a_table_shows_rows_in_its_own_units_and_names_stay_text() {
     let whole = |text: &String| text.parse::<u32>().is_ok();
     assert!(report.hardest.undecided.iter().filter_map(|row| row.values[0].as_ref()).all(whole));
     assert!(!page.contains("<img") && page.contains("&lt;img") && page.contains("categorical"));
+    assert!(page.contains("first two principal components"), "a category is no axis");
 }
 
 /// Bright above or bright below.

@@ -260,7 +260,11 @@ fn images(noise: &mut Noise) -> Section {
             })
             .collect()
     };
-    let rows = (0..5).map(|k| (NASTY[k].to_string(), (0..12).map(|_| ring(k)).collect())).collect();
+    let mut rows: Vec<SheetRow> =
+        (0..5).map(|k| SheetRow::ink(NASTY[k], (0..12).map(|_| ring(k)).collect())).collect();
+    let base = rows[0].images[0].clone();
+    let difference = |image: &Vec<f64>| image.iter().zip(&base).map(|(a, b)| 0.01 * (a - b)).collect();
+    rows.push(SheetRow::change("difference", rows[0].images.iter().map(difference).collect()));
     let sheet = ImageSheet {
         title: "Samples by class".into(),
         caption: "Eight by eight pixels each.".into(),

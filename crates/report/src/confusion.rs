@@ -1,7 +1,7 @@
 //! A confusion matrix as a heat map: agreement in blue on the diagonal, errors in orange off it.
 
 use crate::plot::Plot;
-use crate::svg::{Drawing, Esc, Px, fit, put, text_width, text_within};
+use crate::svg::{Drawing, Esc, Px, put, put_within, text_width, text_within};
 
 /// How often true class (row) was predicted as class (column).
 #[derive(Clone, Debug, Default)]
@@ -98,12 +98,11 @@ fn column_name(out: &mut String, x: f64, y: f64, name: &str, room: Option<f64>) 
     let (x, y) = (Px(x), Px(y));
     match room {
         None => put!(out, r#"<text x="{x}" y="{y}" class="fg-soft fg-mid">{}</text>"#, Esc(name)),
-        Some(room) => put!(
-            out,
-            r#"<text transform="translate({x} {y}) rotate(-45)" class="fg-soft">{}<title>{}</title></text>"#,
-            Esc(&fit(name, room, 12.0)),
-            Esc(name)
-        ),
+        Some(room) => {
+            put!(out, r#"<text transform="translate({x} {y}) rotate(-45)" class="fg-soft">"#);
+            put_within(out, name, room);
+            out.push_str("</text>");
+        }
     }
 }
 

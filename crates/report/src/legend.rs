@@ -2,7 +2,11 @@
 
 use minijinja::{Value, context};
 
+use crate::safe_text::with_tooltip;
 use crate::theme::class_tone;
+
+/// The most characters of a name that are shown; the whole name is its tooltip.
+const MAX_CHARS: usize = 48;
 
 /// Marks and what they mean.
 #[derive(Clone, Debug, Default)]
@@ -41,9 +45,11 @@ impl Legend {
 
     /// What the template sees: each mark's markup and its name.
     pub(crate) fn view(&self) -> Value {
-        Value::from_iter(
-            self.items.iter().map(|(mark, name)| context! { mark => mark.svg(), name => name.as_str() }),
-        )
+        let view = |(mark, name): &(Mark, String)| {
+            let (shown, full) = with_tooltip(name, MAX_CHARS);
+            context! { mark => mark.svg(), name => shown.as_ref(), full => full.as_deref() }
+        };
+        Value::from_iter(self.items.iter().map(view))
     }
 }
 

@@ -14,8 +14,9 @@
 //! | [`Confusion`] | true against predicted class |
 //! | [`Reliability`] | accuracy against confidence |
 //!
-//! What holds throughout: text from outside is escaped; a point that is not finite is dropped; a figure of
-//! nothing is an empty figure; nothing refers outside its file; light and dark follow the reader's system.
+//! What holds throughout: text from outside is shown by [`safe_text`] and escaped; a point that is not finite is
+//! dropped; a figure of nothing is an empty figure; nothing refers outside its file; light and dark follow the
+//! reader's system, and paper is light. A page explains the terms of art it uses in a list at its end.
 //!
 //! ```
 //! use flowgmm_report::{Viewport, Grid, Layer, Page, Panel, Plot, Section};
@@ -40,6 +41,7 @@ mod axis;
 mod bars;
 mod confusion;
 mod contour;
+mod glossary;
 mod histogram;
 mod images;
 mod intervals;
@@ -61,7 +63,7 @@ pub use axis::AxisScale;
 pub use bars::{Bar, Bars};
 pub use confusion::Confusion;
 pub use histogram::Histogram;
-pub use images::ImageSheet;
+pub use images::{ImageSheet, Shade, SheetRow};
 pub use intervals::{Estimate, Intervals};
 pub use legend::{Legend, Mark};
 pub use line::{LineChart, Series, Stroke};

@@ -1,13 +1,16 @@
 //! A self-contained HTML page: title, lead, headline table, and sections of text, tables and figures.
 //!
-//! No script, no font, no address outside the file, and a content policy that says so. Text is escaped by
-//! the template; the only markup passed through is that of drawings and marks made by this crate.
+//! No script, no font, no address outside the file, and a content policy that says so. Text is made safe by
+//! [`safe_text`] and escaped by the template; the only markup passed through is that of drawings and marks made by
+//! this crate. Terms of art are linked to what they mean, in a list at the end of the page.
 
-use minijinja::{Environment, Value, context};
+use minijinja::{Environment, Value, context, escape_formatter};
 
+use crate::glossary::Linker;
 use crate::legend::Legend;
+use crate::safe_text::{safe_text, with_tooltip};
 use crate::svg::Drawing;
-use crate::table::Table;
+use crate::table::{Span, Table};
 use crate::theme;
 
 /// A page.
@@ -109,21 +112,39 @@ impl Grid {
     }
 }
 
+/// Longer texts stand above their figures, in columns, and not beside them.
+const LONG_TEXT: usize = 900;
+/// Tables estimated to be wider than this want the whole width of a page.
+const WIDE_TABLE: f64 = 1000.0;
+/// The most characters of a figure's title that are shown.
+const MAX_TITLE_CHARS: usize = 90;
+
 impl Page {
     /// The page as one HTML file.
     pub fn to_html(&self) -> String {
         let mut environment = Environment::new();
+        environment.set_formatter(|out, state, value| match value.as_str().filter(|_| !value.is_safe()) {
+            Some(text) => escape_formatter(out, state, &Value::from(safe_text(text, usize::MAX).as_ref())),
+            None => escape_formatter(out, state, value),
+        });
         // The name's ending switches HTML escaping on.
         environment.add_template("page.html", include_str!("page.html")).expect("our own template parses");
         let page = environment.get_template("page.html").expect("it was just added");
         let css = format!("{}{}{}", theme::page_variables(), theme::figure_css(), include_str!("page.css"));
+        // In reading order: a term is linked where it is used first.
+        let mut terms = Linker::default();
+        let lead = paragraphs(&self.lead, &mut terms);
+        let tiles = Value::from_iter(self.tiles.iter().map(|tile| tile.view(&mut terms)).collect::<Vec<_>>());
+        let headline = self.headline.as_ref().map(|table| table.view(Span::Full, &mut terms));
+        let sections: Vec<Value> = self.sections.iter().map(|section| section.view(&mut terms)).collect();
         page.render(context! {
             css,
             title => self.title.as_str(),
-            lead => paragraphs(&self.lead),
-            tiles => Value::from_iter(self.tiles.iter().map(Tile::view)),
-            headline => self.headline.as_ref().map(Table::view),
-            sections => Value::from_iter(self.sections.iter().map(Section::view)),
+            lead,
+            tiles,
+            headline,
+            sections,
+            terms => terms.list(),
             footer => self.footer.as_str(),
         })
         .expect("our own template renders")
@@ -131,32 +152,71 @@ impl Page {
 }
 
 impl Tile {
-    fn view(&self) -> Value {
-        context! { name => self.name.as_str(), value => self.value.as_str(), note => self.note.as_str() }
+    fn view(&self, terms: &mut Linker) -> Value {
+        context! { name => terms.whole(&self.name), value => self.value.as_str(), note => self.note.as_str() }
     }
 }
 
 impl Section {
-    fn view(&self) -> Value {
-        context! {
-            heading => self.heading.as_str(),
-            paragraphs => paragraphs(&self.text),
-            tables => Value::from_iter(self.tables.iter().map(Table::view)),
-            grids => Value::from_iter(self.grids.iter().map(Grid::view)),
+    fn view(&self, terms: &mut Linker) -> Value {
+        let paragraphs = paragraphs(&self.text, terms);
+        let span = Span::of_tables(&self.tables);
+        let mut media: Vec<Value> = self.tables.iter().map(|table| table.view(span, terms)).collect();
+        let mut places = if span == Span::Half { self.tables.len() } else { 0 };
+        for grid in &self.grids {
+            places += grid.add_to(&mut media, terms);
         }
+        // Two or four charts fill lines of two; others stand as many across as fit.
+        let across = if matches!(places, 2 | 4) { "pairs" } else { "" };
+        let layout = match media.is_empty() {
+            true => "plain",
+            false if self.wants_width() => "stacked",
+            false => "split",
+        };
+        context! { heading => self.heading.as_str(), paragraphs, media, layout, across }
+    }
+}
+
+impl Section {
+    /// Whether text and tables are too large to stand side by side on a wide screen.
+    fn wants_width(&self) -> bool {
+        let widest = self.tables.iter().map(Table::estimated_width).fold(0.0, f64::max);
+        self.text.chars().count() > LONG_TEXT || widest > WIDE_TABLE
     }
 }
 
 impl Grid {
-    fn view(&self) -> Value {
-        let figures = self.figures.iter().map(|f| {
-            context! { title => f.title.as_str(), caption => f.caption.as_str(), svg => f.svg.as_str() }
-        });
-        context! {
+    /// Plain pairs of charts flow with the section's tables; other grids stay together. Returns how many of them take a
+    /// place beside others, and not a whole line.
+    fn add_to(&self, media: &mut Vec<Value>, terms: &mut Linker) -> usize {
+        if self.width == GridWidth::Two && self.label.is_empty() && self.legend.items.is_empty() {
+            media.extend(self.figures.iter().map(|figure| figure.view(terms)));
+            return self.figures.len();
+        }
+        let figures: Vec<Value> = self.figures.iter().map(|figure| figure.view(terms)).collect();
+        let alone = self.figures.len() == 1 && self.width != GridWidth::One;
+        media.push(context! {
+            kind => "grid",
+            span => if alone { Span::Half } else { Span::Full }.class(),
             label => self.label.as_str(),
-            columns => self.width.class(),
+            columns => if alone { GridWidth::One.class() } else { self.width.class() },
             legend => self.legend.view(),
-            figures => Value::from_iter(figures),
+            figures,
+        });
+        usize::from(alone)
+    }
+}
+
+impl Figure {
+    fn view(&self, terms: &mut Linker) -> Value {
+        let (title, full) = with_tooltip(&self.title, MAX_TITLE_CHARS);
+        context! {
+            kind => "figure",
+            title => title.as_ref(),
+            full => full.as_deref(),
+            caption => terms.prose(&self.caption),
+            has_caption => !self.caption.is_empty(),
+            svg => self.svg.as_str(),
         }
     }
 }
@@ -173,7 +233,8 @@ impl GridWidth {
     }
 }
 
-/// Blank lines separate paragraphs.
-fn paragraphs(text: &str) -> Value {
-    Value::from_iter(text.split("\n\n").map(str::trim).filter(|p| !p.is_empty()))
+/// Blank lines separate paragraphs; other line ends are spaces.
+fn paragraphs(text: &str, terms: &mut Linker) -> Value {
+    let paragraphs = text.split("\n\n").map(str::trim).filter(|p| !p.is_empty());
+    Value::from(paragraphs.map(|p| terms.prose(&p.replace('\n', " "))).collect::<Vec<_>>())
 }

@@ -4,7 +4,7 @@
 //! dashed boundary between regions, and labelled points on top, because they are few and matter most.
 
 use crate::axis::Scale;
-use crate::plot::{Area, Plot};
+use crate::plot::{Area, Plot, label_room};
 use crate::raster::{self, Raster};
 use crate::svg::{Drawing, Px, put};
 use crate::theme::class_tone;
@@ -84,9 +84,12 @@ impl Plot for Panel {
             Px(AREA.top),
             Px(SIDE)
         );
-        AREA.tick_labels(&mut body, &plane.x.ticks(5), &plane.y.ticks(5));
+        let y_ticks = plane.y.ticks(5);
+        AREA.tick_labels(&mut body, &plane.x.ticks(5), &y_ticks);
+        // Numbers of a column may be longer than the margin.
+        let overhang = (label_room(&y_ticks) + 8.0 - AREA.left).max(0.0);
         let drawing = Drawing::new(AREA.right() + 8.0, AREA.bottom() + 22.0, &self.title, body);
-        Drawing { class: "fg fg-panel", ..drawing }
+        Drawing { class: "fg fg-panel", max_growth: 1.6, overhang, ..drawing }
     }
 }
 
@@ -211,6 +214,15 @@ fn by_class(points: &[([f64; 2], usize)]) -> Vec<(usize, Vec<&[f64; 2]>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_numbers_beside_a_panel_are_not_cut_off() {
+        let viewport = |top: f64| Viewport { x: [0.0, 1.0], y: [0.0, top] };
+        let overhang = |top: f64| Panel { viewport: viewport(top), ..Panel::default() }.draw().overhang;
+        assert_eq!(overhang(10.0), 0.0);
+        assert!(overhang(90_000.0) > 8.0);
+        assert!(Panel { viewport: viewport(90_000.0), ..Panel::default() }.to_svg().contains("viewBox=\"-"));
+    }
 
     #[test]
     fn points_without_a_place_are_dropped() {

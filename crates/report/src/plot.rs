@@ -2,7 +2,7 @@
 
 use crate::axis::Tick;
 use crate::page::Figure;
-use crate::svg::{Drawing, Esc, Px, put, text_width};
+use crate::svg::{Drawing, Esc, Px, put, put_within, text_width};
 
 /// Something that can be drawn, as a file of its own or as a figure of a page.
 pub trait Plot {
@@ -96,16 +96,11 @@ impl Area {
     pub fn axis_names(&self, out: &mut String, x_label: &str, y_label: &str) {
         let (middle, below) = (Px(self.left + self.width / 2.0), Px(self.bottom() + 34.0));
         let centre = Px(self.top + self.height / 2.0);
-        put!(
-            out,
-            r#"<g class="fg-soft fg-mid"><text x="{middle}" y="{below}">{}</text>"#,
-            Esc(&crate::svg::fit(x_label, self.width, 12.0))
-        );
-        put!(
-            out,
-            r#"<text transform="translate(12 {centre}) rotate(-90)">{}</text></g>"#,
-            Esc(&crate::svg::fit(y_label, self.height + 20.0, 12.0))
-        );
+        put!(out, r#"<g class="fg-soft fg-mid"><text x="{middle}" y="{below}">"#);
+        put_within(out, x_label, self.width);
+        put!(out, r#"</text><text transform="translate(12 {centre}) rotate(-90)">"#);
+        put_within(out, y_label, self.height + 20.0);
+        out.push_str("</text></g>");
     }
 }
 

@@ -43,6 +43,17 @@ pub fn safe_text(text: &str, max_chars: usize) -> Cow<'_, str> {
     if plain && seen <= max_chars { Cow::Borrowed(text) } else { Cow::Owned(escaped(text, max_chars)) }
 }
 
+/// The most characters of a tooltip.
+const MAX_TOOLTIP_CHARS: usize = 400;
+
+/// `text` in at most `max_chars` characters, and what a tooltip adds if that cuts it.
+pub(crate) fn with_tooltip(text: &str, max_chars: usize) -> (Cow<'_, str>, Option<Cow<'_, str>>) {
+    let shown = safe_text(text, max_chars);
+    let full = safe_text(text, MAX_TOOLTIP_CHARS);
+    let is_cut = full.len() > shown.len();
+    (shown, is_cut.then_some(full))
+}
+
 fn escaped(text: &str, max_chars: usize) -> String {
     let mut shown = String::new();
     let mut count = 0;
@@ -154,6 +165,16 @@ mod tests {
             assert_eq!(got, shown, "{text:?} in {limit}");
             assert!(got.chars().count() <= limit);
         }
+    }
+
+    #[test]
+    fn a_tooltip_has_what_is_cut() {
+        let long = "x".repeat(5000);
+        let cases = [("short", None), ("\n\n", None), ("a name that is cut", Some("a name that is cut"))];
+        for (text, full) in cases {
+            assert_eq!(with_tooltip(text, 8).1.as_deref(), full, "{text}");
+        }
+        assert_eq!(with_tooltip(&long, 8).1.unwrap().chars().count(), MAX_TOOLTIP_CHARS);
     }
 
     #[test]

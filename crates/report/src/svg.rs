@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use crate::safe_text::{safe_text, with_tooltip};
 use crate::theme;
 
 /// Appends formatted markup to a `String`.
@@ -26,31 +27,44 @@ pub struct Drawing {
     pub(crate) body: String,
     /// Style classes of the whole drawing.
     pub(crate) class: &'static str,
+    /// The multiple of its drawn size that it may grow to in a page.
+    pub(crate) max_growth: f64,
+    /// How far labels reach beyond the left edge.
+    pub(crate) overhang: f64,
 }
 
 /// Height of the title strip of a standalone file.
 const TITLE_HEIGHT: f64 = 28.0;
 /// A figure in a page grows to this multiple of its drawn size and no further.
-const MAX_GROWTH: f64 = 1.25;
+const MAX_GROWTH: f64 = 1.3;
 /// On a narrow screen a drawing wider than this scrolls instead of shrinking until its text is lost.
 const MAX_SHRUNK_WIDTH: f64 = 480.0;
 const LEAST_SCALE: f64 = 0.75;
 
 impl Drawing {
     pub(crate) fn new(width: f64, height: f64, label: &str, body: String) -> Self {
-        Drawing { width, height, label: label.to_string(), body, class: "fg" }
+        Drawing {
+            width,
+            height,
+            label: safe_text(label, MAX_TEXT_CHARS).into_owned(),
+            body,
+            class: "fg",
+            max_growth: MAX_GROWTH,
+            overhang: 0.0,
+        }
     }
 
     /// For a page, which brings the style sheet and shows the title itself.
     pub(crate) fn inline(&self) -> String {
         let least = if self.width > MAX_SHRUNK_WIDTH { self.width * LEAST_SCALE } else { 0.0 };
         format!(
-            r#"<svg class="{}" viewBox="0 0 {} {}" style="min-width:{}px;max-width:{}px" role="img" aria-label="{}">{}</svg>"#,
+            r#"<svg class="{}" viewBox="{} 0 {} {}" style="min-width:{}px;max-width:{}px" role="img" aria-label="{}">{}</svg>"#,
             self.class,
-            Px(self.width),
+            Px(-self.overhang),
+            Px(self.width + self.overhang),
             Px(self.height),
             Px(least),
-            Px(self.width * MAX_GROWTH),
+            Px(self.width * self.max_growth),
             Esc(&self.label),
             self.body
         )
@@ -59,16 +73,17 @@ impl Drawing {
     /// For a file of its own: style sheet, background, and a title above the drawing (at negative y).
     pub(crate) fn standalone(&self, title: &str) -> String {
         let top = if title.is_empty() { 0.0 } else { TITLE_HEIGHT };
-        let (width, height) = (self.width, self.height + top);
+        let (width, height) = (self.width + self.overhang, self.height + top);
         let mut out = String::with_capacity(self.body.len() + 4096);
         put!(
             out,
-            r#"<svg xmlns="http://www.w3.org/2000/svg" class="fg" width="{0}" height="{1}" viewBox="0 -{2} {0} {1}" role="img" aria-label="{3}"><style>{4}</style><rect y="-{2}" width="100%" height="100%" class="fg-paper" fill="currentColor"/>"#,
+            r#"<svg xmlns="http://www.w3.org/2000/svg" class="fg" width="{0}" height="{1}" viewBox="{5} -{2} {0} {1}" role="img" aria-label="{3}"><style>{4}</style><rect x="{5}" y="-{2}" width="100%" height="100%" class="fg-paper" fill="currentColor"/>"#,
             Px(width),
             Px(height),
             Px(top),
             Esc(&self.label),
-            theme::figure_css()
+            theme::figure_css(),
+            Px(-self.overhang)
         );
         if top > 0.0 {
             let title = fit(title, width - 16.0, 14.0);
@@ -80,20 +95,19 @@ impl Drawing {
     }
 }
 
-/// Text made safe for element content and quoted attributes, without characters XML forbids.
+/// Text made safe by [`safe_text`], for element content and quoted attributes, without characters XML forbids.
 pub(crate) struct Esc<'a>(pub &'a str);
 
 impl fmt::Display for Esc<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use fmt::Write as _;
-        for c in self.0.chars() {
+        for c in safe_text(self.0, usize::MAX).chars() {
             match c {
                 '&' => f.write_str("&amp;")?,
                 '<' => f.write_str("&lt;")?,
                 '>' => f.write_str("&gt;")?,
                 '"' => f.write_str("&quot;")?,
                 '\'' => f.write_str("&#39;")?,
-                c if c.is_control() => f.write_char(' ')?,
                 '\u{fffe}' | '\u{ffff}' => {}
                 c => f.write_char(c)?,
             }
@@ -115,13 +129,23 @@ impl fmt::Display for Px {
 
 /// `text` at (x, y) in the style classes `class`, cut to `room` pixels; the full text stays as a tooltip.
 pub(crate) fn text_within(out: &mut String, x: f64, y: f64, class: &str, text: &str, room: f64) {
-    let shown = fit(text, room, 12.0);
-    put!(out, r#"<text x="{}" y="{}" class="{class}">{}"#, Px(x), Px(y), Esc(&shown));
-    if shown != text {
-        put!(out, "<title>{}</title>", Esc(text));
-    }
+    put!(out, r#"<text x="{}" y="{}" class="{class}">"#, Px(x), Px(y));
+    put_within(out, text, room);
     out.push_str("</text>");
 }
+
+/// The content of a `<text>` element: `text` cut to `room` pixels, with the full text as a tooltip if it is cut.
+pub(crate) fn put_within(out: &mut String, text: &str, room: f64) {
+    let (safe, full) = with_tooltip(text, MAX_TEXT_CHARS);
+    let shown = fit(&safe, room, 12.0);
+    put!(out, "{}", Esc(&shown));
+    if shown != safe {
+        put!(out, "<title>{}</title>", Esc(full.as_deref().unwrap_or(&safe)));
+    }
+}
+
+/// No text in a figure has room for more characters.
+const MAX_TEXT_CHARS: usize = 120;
 
 /// About how wide `text` will be: we cannot ask the font, so this errs on the wide side.
 pub(crate) fn text_width(text: &str, font_size: f64) -> f64 {
@@ -159,8 +183,9 @@ mod tests {
 
     #[test]
     fn escaping_leaves_no_markup_and_no_control_characters() {
-        let nasty = "<img src=x onerror=\"a('b')\">&\u{0}\u{b}";
-        assert_eq!(Esc(nasty).to_string(), "&lt;img src=x onerror=&quot;a(&#39;b&#39;)&quot;&gt;&amp;  ");
+        let nasty = "<img src=x onerror=\"a('b')\">&\u{0}\u{202e}\u{ffff}";
+        let safe = r"&lt;img src=x onerror=&quot;a(&#39;b&#39;)&quot;&gt;&amp;\u{0}\u{202e}";
+        assert_eq!(Esc(nasty).to_string(), safe);
     }
 
     #[test]

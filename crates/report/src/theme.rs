@@ -30,6 +30,15 @@ pub fn class_colour(k: usize) -> Colour {
     CLASSES[k % CLASSES.len()]
 }
 
+/// A step of the palette for signed differences, from 0 (the lowest) to twice `middle`: blue below, orange above, clear
+/// in the middle, so that it serves light and dark paper.
+pub(crate) fn diverging(step: u8, middle: f64) -> [u8; 4] {
+    let share = f64::from(step) / middle - 1.0;
+    let [r, g, b] = if share < 0.0 { rgb(0x215a9c) } else { rgb(0xc2410c) };
+    // Faint changes are still seen: the eye is not linear in opacity.
+    [r, g, b, (255.0 * share.abs().powf(0.7)).round() as u8]
+}
+
 /// The style class that paints class `k`.
 pub(crate) fn class_tone(k: usize) -> String {
     format!("fg-c{}", k % CLASSES.len())
@@ -51,12 +60,14 @@ const CLASSES: [Colour; 10] = [
 ];
 
 /// Colours with a role instead of a class.
-const TONES: [(&str, Colour); 8] = [
+const TONES: [(&str, Colour); 10] = [
     ("ink", colour(0x1d222b, 0xeceef2)),   // titles, outlines
     ("soft", colour(0x59616d, 0xa9b1bd)),  // labels
     ("rule", colour(0xb9bfc8, 0x4c535e)),  // frames
-    ("grid", colour(0xe9ebef, 0x292d35)),  // grid lines
-    ("paper", colour(0xffffff, 0x14171c)), // background, text on dark cells
+    ("grid", colour(0xe6e9ed, 0x2d323b)),  // grid lines
+    ("edge", colour(0xdce0e6, 0x333943)),  // borders of cards and images
+    ("paper", colour(0xffffff, 0x181b21)), // background of figures and cards
+    ("desk", colour(0xf6f7f9, 0x101216)),  // background of a page
     ("dots", colour(0x7aa6d8, 0x6b97cc)),  // unlabelled data
     ("heat", colour(0x215a9c, 0x74aee8)),  // agreement
     ("warn", colour(0xc2410c, 0xf08a4b)),  // error

@@ -30,6 +30,16 @@ impl Viewport {
         Viewport { x, y }
     }
 
+    /// The part of the plane around `points` in which each axis has a scale of its own: for columns in different units.
+    /// Strays may fall outside, as in [`Viewport::around`].
+    pub fn fitted_to(points: &[[f64; 2]]) -> Self {
+        let [x, y] = [0, 1].map(|d| {
+            let [lo, hi] = trimmed_extent(points.iter().map(|p| p[d]).collect());
+            if hi > lo { padded([lo, hi], 0.07) } else { [lo - 1.0, hi + 1.0] }
+        });
+        Viewport { x, y }
+    }
+
     /// The centres of `width * height` equal cells, row-major from the top left: where to ask a classifier
     /// in order to draw its [`Layer::Regions`](crate::Layer::Regions).
     pub fn cells(&self, width: usize, height: usize) -> Vec<[f64; 2]> {
@@ -57,6 +67,15 @@ mod tests {
     fn cells_run_from_the_top_left() {
         let viewport = Viewport { x: [0.0, 2.0], y: [0.0, 2.0] };
         assert_eq!(viewport.cells(2, 2), [[0.5, 1.5], [1.5, 1.5], [0.5, 0.5], [1.5, 0.5]]);
+    }
+
+    #[test]
+    fn axes_in_different_units_have_scales_of_their_own() {
+        let Viewport { x, y } =
+            Viewport::fitted_to(&[[0.0, 10_000.0], [1.0, 50_000.0], [f64::NAN, 20_000.0]]);
+        assert!((x[1] - x[0] - 1.14).abs() < 1e-9 && (y[1] - y[0] - 1.14 * 40_000.0).abs() < 1e-6);
+        let constant = Viewport::fitted_to(&[[3.0, 3.0]; 2]);
+        assert_eq!(constant.x, [2.0, 4.0]);
     }
 
     #[test]

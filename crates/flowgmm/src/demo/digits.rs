@@ -3,7 +3,7 @@
 use flowgmm_core::analysis;
 use flowgmm_report::{
     Confusion, Grid, GridWidth, ImageSheet, Layer, Legend, Mark, Panel, Reliability, ReliabilityBin, Section,
-    Table, TableCell, TableColumn, Viewport,
+    SheetRow, Table, TableCell, TableColumn, Viewport,
 };
 use ndarray::{Array2, ArrayView1, Axis};
 use semisup::{
@@ -67,11 +67,11 @@ pub(super) fn section(pair: &Pair, seed: u64) -> Drawn {
 
 fn about(train: &SemiSupervised, test: &Labelled) -> String {
     format!(
-        "{} images of 8 × 8 pixels, {} of them labelled, {} a digit; {} others to test on. One model gives all that \
-         follows.\n\nWhat to look at: the generated digits were drawn from the Gaussian of their row and mapped back \
-         through f⁻¹, so each row should read as its digit. A walk is a straight line between two digits in the \
-         latent space: the steps in between should be digits too. The confusion matrix should be full on its \
-         diagonal only, and the nearer to the dashed line the bars of the reliability diagram end, the more the \
+        "{} images of 8 × 8 pixels, {} of them labelled, {} per digit; {} more are for testing. All pictures but those \
+         marked otherwise come from one model.\n\nWhat to look at: the generated digits were drawn from the Gaussian of \
+         their class and mapped back by f⁻¹, so each line should read as its digit. A walk is a straight line between two \
+         digits in the latent space: the steps in between should look like digits too. The confusion matrix should be \
+         empty off its diagonal. The nearer the bars of the reliability diagram end to the dashed line, the more the \
          probabilities can be trusted.",
         train.n(),
         train.labelled().len(),
@@ -107,7 +107,7 @@ fn scores(all: &Fitted, labelled: &Fitted) -> Table {
 fn real(test: &Labelled) -> ImageSheet {
     let row = |k: usize| {
         let rows: Vec<usize> = (0..test.n()).filter(|&i| test.y()[i] == k).take(ACROSS).collect();
-        (test.classes()[k].clone(), images(&test.x().select(Axis(0), &rows)))
+        SheetRow::ink(test.classes()[k].as_str(), images(&test.x().select(Axis(0), &rows)))
     };
     ImageSheet {
         title: "Real digits".into(),
@@ -125,7 +125,7 @@ fn generated(model: &Model, title: &str, seed: u64) -> ImageSheet {
     let row = |k: usize| {
         let mean = class_of.iter().position(|&class| class == k).map(|c| means[c].clone());
         let (samples, _) = model.sample(ACROSS - 1, Some(k), TEMPERATURE, &mut rng);
-        (model.classes()[k].clone(), mean.into_iter().chain(images(&samples)).collect())
+        SheetRow::ink(model.classes()[k].as_str(), mean.into_iter().chain(images(&samples)).collect())
     };
     ImageSheet {
         title: title.into(),
@@ -148,7 +148,7 @@ fn walks(model: &Model, train: &SemiSupervised) -> ImageSheet {
         let ends = model.preprocess().apply(train.x().select(Axis(0), &[first(k), first(next)]).view());
         let path = analysis::interpolate(model.gmm(), ends.row(0), ends.row(1), &steps);
         let name = format!("{} → {}", train.classes()[k], train.classes()[next]);
-        (name, images(&model.preprocess().invert(path.view())))
+        SheetRow::ink(name, images(&model.preprocess().invert(path.view())))
     };
     ImageSheet {
         title: "Walks through the latent space".into(),
@@ -177,8 +177,8 @@ fn trust(test: &Labelled, fitted: &Fitted) -> Reliability {
     Reliability {
         title: "Reliability".into(),
         caption:
-            "On the diagonal, 90 % sure is 90 % right. Bars below it are over-confident; the strip counts \
-                  predictions."
+            "On the diagonal, predictions made with 90\u{a0}% confidence are correct 90\u{a0}% of the time. Bars below it \
+             mean overconfidence; the strip counts predictions."
                 .into(),
         note: format!("ECE {:.3}", fitted.scores.ece),
         bins: bins.collect(),

@@ -5,10 +5,10 @@ use flowgmm_report::{Page, Section, Table, TableCell, TableColumn};
 use super::Solved;
 use crate::pages::signed;
 
-const LEAD: &str = "Labels are expensive, data are cheap. FlowGMM learns an invertible map from the data to a space \
-    in which every class is a Gaussian, from labelled and unlabelled rows together, by exact likelihood. The same \
-    model then classifies, says how sure it is, and generates new data.\n\nEach problem below was fitted twice by the \
-    same program with the same settings: once with its unlabelled rows and once without.";
+const LEAD: &str = "Labels are expensive; data are cheap. FlowGMM learns an invertible map from the data to a space in \
+    which every class is a Gaussian, from labelled and unlabelled rows together, by exact likelihood. The same model then \
+    classifies, says how sure it is, and generates new data.\n\nEach problem below was fitted twice with the same \
+    settings: once with its unlabelled rows and once without.";
 
 /// The page of solved problems, with a section for each.
 pub(super) fn page(solved: &[Solved], drawn: Vec<Section>, seed: u64, seconds: f64) -> Page {
@@ -31,14 +31,15 @@ pub(super) fn page(solved: &[Solved], drawn: Vec<Section>, seed: u64, seconds: f
 fn how_to_read() -> Section {
     Section {
         heading: "How to read the pictures".into(),
-        text: "Triangles carry a label; dots do not. (a) shows the data and which class the model gives to every point \
-               of the plane, paler where it is less sure. (b) shows where f carries the data: every class has its \
-               Gaussian, drawn as rings at one and two standard deviations. (c) and (d) run the other way: points \
-               drawn from the Gaussians, and where f⁻¹ carries them. If the model is right, (d) looks like (a). The \
-               second row of each problem is the same network trained without the dots.\n\nThe curves are the terms \
-               of the loss: the negative log-likelihood of labelled and of unlabelled rows, and what helps them, each \
-               before it is weighted: agreement of two noisy views of a row (consistency), cross-entropy of the \
-               labels, agreement with nearest neighbours early in training, and balance of the classes."
+        text: "Triangles are labelled points, dots unlabelled ones. (a) shows the data and the class that the model predicts \
+               for every point of the plane, paler where it is less sure. (b) shows where the flow f maps the data: every \
+               class has its Gaussian, drawn as rings at one and two standard deviations. (c) and (d) go the other way: \
+               points drawn from the Gaussians, and where f⁻¹ maps them. If the model is right, (d) looks like (a). The \
+               second line of panels is the same network trained without the dots.\n\nThe curves are the terms of the \
+               loss, each before it is weighted: the negative log-likelihood of labelled and of unlabelled rows; \
+               consistency, by which two noisy copies of a row should get the same class; the cross-entropy of the \
+               labels; soft targets, the predictions of a quick learner early in training; and alignment, by which the \
+               predicted classes should be as common as expected."
             .into(),
         ..Section::default()
     }
@@ -57,7 +58,7 @@ fn headline(solved: &[Solved]) -> Table {
         ]
     };
     Table {
-        caption: "Accuracy on test data in percent, learnt from all rows and from labelled rows only.".into(),
+        caption: "Test accuracy in percent of fits to all rows and to the labelled rows only.".into(),
         columns: vec![
             TableColumn::text("Problem"),
             TableColumn::number("All rows"),

@@ -32,12 +32,12 @@ pub(super) fn section(pair: &Pair, toy: Toy, seed: u64) -> Drawn {
         Grid::row(label, figures.collect())
     };
     let semi = row(
-        &format!("Labelled + unlabelled: {} of test points right", percent(all.scores.accuracy)),
+        &format!("Labelled + unlabelled: {} of test points correct", percent(all.scores.accuracy)),
         "",
         &all.model,
     );
     let only = row(
-        &format!("Labelled only: {} right", percent(labelled.scores.accuracy)),
+        &format!("Labelled only: {} correct", percent(labelled.scores.accuracy)),
         "labelled-only-",
         &labelled.model,
     );
@@ -156,24 +156,24 @@ fn heading(toy: Toy) -> &'static str {
 fn about(toy: Toy) -> &'static str {
     match toy {
         Toy::Moons => {
-            "Two half circles that reach into each other, with five labels each.\n\nWhat to look at: with unlabelled \
-             points the boundary follows the empty lane between the moons, also where no label is near. Without them \
-             it has only ten triangles to go by."
+            "Two interleaved half circles, with five labels each.\n\nWhat to look at: with unlabelled points, the decision \
+             boundary follows the gap between the moons, even far from any label. Without them, it has only ten \
+             triangles to go by."
         }
         Toy::Circles => {
-            "A circle within a circle, with four and seven labels.\n\nWhat to look at: a ring has a hole and a \
-             Gaussian has none, so no invertible map fits exactly; f has to cut the outer ring open somewhere. In \
+            "A circle inside a circle, with four and seven labels.\n\nWhat to look at: a ring has a hole and a \
+             Gaussian has none, so no invertible map fits exactly: f has to cut the outer ring open somewhere. In \
              the first row the cut is a thin wedge in (a) and a thin gap in (d)."
         }
         Toy::EightGaussians => {
             "Eight Gaussians on a ring in three classes, arcs of three, three and two, with 19 labels in all.\n\nWhat \
-             to look at: each class is several clumps, and one Gaussian has to hold them all. It does so by joining \
-             them with thin bridges, which show in (d). The boundary passes between clumps of different classes."
+             to look at: each class is several clusters, and one Gaussian has to hold them all. It does so by joining \
+             them with thin bridges, which show in (d). The boundary passes between clusters of different classes."
         }
         Toy::Pinwheel => {
-            "Five bent arms around a centre, with 13 labels in all.\n\nWhat to look at: two or three labels an arm are \
-             enough, because the other points show how the arm bends. Where the arms come close to the centre the \
-             regions are narrowest, and that is where mistakes remain."
+            "Five bent arms around a centre, with 13 labels in all.\n\nWhat to look at: two or three labels per arm are \
+             enough, because the other points show how the arm bends. Near the centre, where the regions are \
+             narrowest, mistakes remain."
         }
     }
 }

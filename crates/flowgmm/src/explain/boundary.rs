@@ -4,7 +4,7 @@ use flowgmm_report::{Figure, Grid, GridWidth, Histogram, Plot, Section, Table, T
 use serde::Serialize;
 
 use super::{
-    display::{Display, class_name},
+    display::{CLASS, Display, class_name},
     subject::Subject,
 };
 use crate::pages::percent;
@@ -78,7 +78,7 @@ pub(super) fn section(found: &BoundaryDistances, display: &Display) -> Section {
     let row = |class: &ClassDistances| {
         let near = TableCell::shown(class.nearer_than_5, percent(class.nearer_than_5));
         vec![
-            TableCell::from(class_name(&class.class)),
+            TableCell::name(&class.class, CLASS),
             TableCell::from(class.rows),
             class.median.map_or(TableCell::Missing, |median| TableCell::number(median, 2)),
             if class.rows == 0 { TableCell::Missing } else { near },
@@ -88,8 +88,8 @@ pub(super) fn section(found: &BoundaryDistances, display: &Display) -> Section {
     Section {
         heading: HEADING.into(),
         text: format!(
-            "The latent distance to the boundary between the two nearest classes, in standard deviations of a class. {} near \
-             the boundary are the uncertain ones: {} of all are nearer than {NEAR}.",
+            "The latent distance to the decision boundary between the two nearest classes, in standard deviations of a class. \
+             {} near the boundary are the uncertain ones: {} of all are nearer than {NEAR}.",
             super::page::capital(noun),
             percent(found.nearer_than_5)
         ),

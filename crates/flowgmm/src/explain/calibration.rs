@@ -65,7 +65,7 @@ pub(super) const HEADING: &str = "Are the probabilities calibrated?";
 pub(super) fn section(found: Option<&CalibrationFindings>, display: &Display) -> Section {
     let (heading, noun) = (HEADING.to_string(), display.noun());
     let Some(found) = found else {
-        let text = format!("To tell, at least {LEAST} {noun} with labels are needed, and two classes.");
+        let text = format!("This needs at least {LEAST} {noun} with labels, and two classes.");
         return Section { heading, text, ..Section::default() };
     };
     let titles = [
@@ -76,8 +76,9 @@ pub(super) fn section(found: Option<&CalibrationFindings>, display: &Display) ->
     let diagrams = titles.into_iter().zip(&found.reliability).zip(found.kinds()).map(|((title, bins), kind)| {
         Reliability {
             title,
-            caption: "Bars below the diagonal mean overconfidence, bars above it underconfidence; the strip counts rows."
-                .into(),
+            caption: format!(
+                "Bars below the diagonal mean overconfidence, bars above it underconfidence; the strip counts {noun}."
+            ),
             note: format!("ECE {:.3}", kind.ece[1].equal_width),
             bins: bins.iter().map(bar).collect(),
         }

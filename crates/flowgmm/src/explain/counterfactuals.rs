@@ -1,11 +1,11 @@
 //! Counterfactuals: the smallest latent change that changes a row's class, decoded.
 
-use flowgmm_report::{GridWidth, Section, Table, TableCell, TableColumn};
+use flowgmm_report::{GridWidth, Section, SheetRow, Table, TableCell, TableColumn};
 use ndarray::{ArrayView1, Axis};
 use serde::Serialize;
 
 use super::{
-    display::{Display, SheetRows, class_name, ranked, text},
+    display::{CHANGE_LEGEND, CLASS, Display, SheetRows, cell_text, ranked},
     subject::Subject,
 };
 use crate::{
@@ -76,7 +76,6 @@ impl Counterfactuals {
                 ("as it is".to_string(), x.clone()),
                 ("on the boundary".to_string(), decoded(1.0)),
                 ("beyond".to_string(), moved.clone()),
-                ("difference".to_string(), (&moved - &x).mapv(f64::abs)),
             ],
         };
         Self { rows, sheet }
@@ -104,7 +103,7 @@ fn changes(subject: &Subject, x: ArrayView1<f64>, moved: ArrayView1<f64>) -> Vec
         if change.is_finite() { change } else { 0.0 }
     };
     let columns = ranked(display.origins().into_iter().enumerate().map(|(j, name)| (name, change(j))));
-    let cell = |frame, name| text(frame, name, 16).unwrap_or_else(|| "–".into());
+    let cell = |frame, name| cell_text(frame, name).map_or_else(|| "–".into(), |text| short(&text, 16));
     let changed = columns.iter().map(|(name, _)| (name, cell(&before, name), cell(&after, name)));
     let changed = changed.filter(|(_, before, after)| before != after).take(NAMED);
     changed.map(|(name, before, after)| format!("{} {before} → {after}", short(name, 18))).collect()
@@ -115,28 +114,35 @@ pub(super) const HEADING: &str = "Counterfactuals: what would have to change?";
 pub(super) fn section(found: &Counterfactuals, display: &Display) -> Section {
     let heading = HEADING.to_string();
     if found.rows.is_empty() {
-        let text = "The model has no other class that could be reached.".into();
+        let text = "The model has no other class to change to.".into();
         return Section { heading, text, ..Section::default() };
     }
-    let mut text = "The shortest move in the latent space that changes the predicted class, decoded. It ends one tenth beyond \
-                    the boundary, so that the class has changed."
+    let mut text = "The shortest move in the latent space that changes the predicted class, decoded. It goes one tenth further \
+                    than the decision boundary, so that the class has changed."
         .to_string();
     if display.is_text() {
         text += " Embeddings cannot be turned back into texts, so only classes and distances are shown.";
     }
-    let grids = display.sheet(
-        GridWidth::One,
-        "The smallest change",
-        "From left to right, the rows of the table. The last line shows which pixels change: the darker, the more.",
-        &found.sheet,
-    );
+    let caption =
+        format!("In the order of the table. The last line shows which pixels change. {CHANGE_LEGEND}");
+    let grids = display.sheet_of(GridWidth::Two, "The smallest change", &caption, lines(found, display));
     Section { heading, text, tables: vec![table(found, display)], grids }
+}
+
+/// Images as they are, on the boundary and beyond it, and what changes.
+fn lines(found: &Counterfactuals, display: &Display) -> Vec<SheetRow> {
+    let mut lines: Vec<SheetRow> =
+        found.sheet.iter().filter_map(|(name, x)| display.line(name, x.view())).collect();
+    if let (Some((_, x)), Some((_, moved))) = (found.sheet.first(), found.sheet.last()) {
+        lines.extend(display.changes("change", x.view(), moved.view()));
+    }
+    lines
 }
 
 fn table(found: &Counterfactuals, display: &Display) -> Table {
     let row = |row: &CounterfactualRow| {
         let mut cells = vec![display.name(&row.row)];
-        cells.extend([&row.from, &row.to].map(|class| TableCell::from(class_name(class))));
+        cells.extend([&row.from, &row.to].map(|class| TableCell::name(class, CLASS)));
         cells.push(TableCell::number(row.distance, 2));
         if display.has_columns() {
             cells.push(TableCell::from(row.changes.join("; ")));

@@ -2,7 +2,7 @@
 //! beginning.
 
 use flowgmm_data::{Frame, ImageLayout};
-use flowgmm_report::{Grid, GridWidth, ImageSheet, Plot, TableCell, TableColumn};
+use flowgmm_report::{Grid, GridWidth, ImageSheet, Plot, SheetRow, TableCell, TableColumn};
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
 use semisup::metrics::separation;
 
@@ -14,7 +14,10 @@ const COLUMNS: usize = 5;
 /// Characters of a text that are shown.
 const TEXT: usize = 90;
 /// Characters of a class name that are shown.
-const CLASS: usize = 24;
+pub(super) const CLASS: usize = 24;
+/// How the colours of [`Display::changes`] are read.
+pub(super) const CHANGE_LEGEND: &str = "Orange pixels gain ink, blue ones lose it; the strongest change of a line has the \
+                                        full colour.";
 /// Characters of a row's name that are shown.
 const NAME: usize = 28;
 
@@ -85,7 +88,7 @@ impl Display {
 
     /// A cell with the name of a row.
     pub(super) fn name(&self, name: &str) -> TableCell {
-        TableCell::from(short(name, NAME))
+        TableCell::name(name, NAME)
     }
 
     pub(super) fn is_images(&self) -> bool {
@@ -126,7 +129,7 @@ impl Display {
         if self.is_text() {
             return vec![TableColumn::prose("Text")];
         }
-        self.shown().iter().map(|name| TableColumn::number(short(name, 18))).collect()
+        self.shown().iter().map(|name| TableColumn::number("").named(name, 18)).collect()
     }
 
     fn shown(&self) -> &[String] {
@@ -148,7 +151,7 @@ impl Display {
         let Some(frame) = self.decoded(x) else { return Vec::new() };
         self.shown()
             .iter()
-            .map(|name| text(&frame, name, 20).map_or(TableCell::Missing, TableCell::from))
+            .map(|name| cell_text(&frame, name).map_or(TableCell::Missing, |text| TableCell::name(&text, 20)))
             .collect()
     }
 
@@ -168,8 +171,35 @@ impl Display {
         caption: &str,
         lines: &[(String, Array2<f64>)],
     ) -> Vec<Grid> {
-        let Some(layout) = self.layout().filter(|_| !lines.is_empty()) else { return Vec::new() };
-        let rows = lines.iter().map(|(name, x)| (name.clone(), pictures(layout, x.view()))).collect();
+        let rows = lines.iter().filter_map(|(name, x)| self.line(name, x.view())).collect();
+        self.sheet_of(columns, title, caption, rows)
+    }
+
+    /// A line of images; nothing if rows are not images.
+    pub(super) fn line(&self, name: &str, x: ArrayView2<f64>) -> Option<SheetRow> {
+        Some(SheetRow::ink(name, pictures(self.layout()?, x)))
+    }
+
+    /// A line of what changes from images to others, or from one image to several; nothing if rows are not images.
+    ///
+    /// Differences are those between the images as they are shown, so that what is less than a level of grey is no change.
+    pub(super) fn changes(&self, name: &str, from: ArrayView2<f64>, to: ArrayView2<f64>) -> Option<SheetRow> {
+        let layout = self.layout()?;
+        let (from, to) = (pictures(layout, from), pictures(layout, to));
+        let change =
+            |(after, before): (&Vec<f64>, &Vec<f64>)| after.iter().zip(before).map(|(a, b)| a - b).collect();
+        Some(SheetRow::change(name, to.iter().zip(from.iter().cycle()).map(change).collect()))
+    }
+
+    /// A sheet of these lines; no grid if there are none or rows are not images.
+    pub(super) fn sheet_of(
+        &self,
+        columns: GridWidth,
+        title: &str,
+        caption: &str,
+        rows: Vec<SheetRow>,
+    ) -> Vec<Grid> {
+        let Some(layout) = self.layout().filter(|_| !rows.is_empty()) else { return Vec::new() };
         let (width, height) = (layout.width, layout.height);
         let sheet = ImageSheet { title: title.into(), caption: caption.into(), width, height, rows };
         vec![Grid::of(columns, vec![sheet.figure()])]
@@ -203,7 +233,7 @@ pub(super) fn ranked<'a>(values: impl Iterator<Item = (&'a str, f64)>) -> Vec<(&
     columns
 }
 
-/// Images as intensities from 0 to 1.
+/// Images as intensities from 0 to 1, in the levels that image files have.
 fn pictures(layout: &ImageLayout, x: ArrayView2<f64>) -> Vec<Vec<f64>> {
     let picture = |row: ArrayView1<f64>| {
         layout.image(&row.to_vec()).pixels.into_iter().map(|byte| f64::from(byte) / 255.0).collect()
@@ -211,9 +241,9 @@ fn pictures(layout: &ImageLayout, x: ArrayView2<f64>) -> Vec<Vec<f64>> {
     x.rows().into_iter().map(picture).collect()
 }
 
-/// The first row's cell of a column, in at most so many characters.
-pub(super) fn text(frame: &Frame, column: &str, most: usize) -> Option<String> {
-    frame.column(column)?.text(0).map(|text| short(&tidy(&text), most))
+/// The first row's cell of a column.
+pub(super) fn cell_text(frame: &Frame, column: &str) -> Option<String> {
+    frame.column(column)?.text(0).map(|text| tidy(&text))
 }
 
 /// Numbers in at most five significant digits: single precision has hardly more.

@@ -2,19 +2,19 @@
 
 use std::time::Instant;
 
-use flowgmm_report::{Bar, Bars, Grid, GridWidth, Plot, Section};
+use flowgmm_report::{Bar, Bars, Grid, GridWidth, Plot, Section, SheetRow};
 use ndarray::{Array2, Axis};
 use rand::seq::SliceRandom;
 use semisup::{metrics::arg_max, split::evenly_spaced};
 use serde::Serialize;
 
 use super::{
-    display::{Display, SheetRows},
+    display::{CHANGE_LEGEND, Display, SheetRows},
     subject::Subject,
 };
 use crate::{
     insight::{ChannelStatistics, Feature},
-    pages::{percent, short},
+    pages::percent,
 };
 
 /// Images that channel statistics are collected from.
@@ -50,10 +50,13 @@ pub enum Features {
 pub struct ChannelEffects {
     /// Mean and standard deviation of every channel of every layer.
     pub statistics: ChannelStatistics,
-    /// An image with one channel raised: the channels that vary most, layer by layer.
+    /// The image that is changed, `[1, dim]`.
+    #[serde(skip)]
+    image: Array2<f64>,
+    /// The image with one channel raised: the channels that vary most, layer by layer.
     #[serde(skip)]
     raised: SheetRows,
-    /// An image with the channel that varies most moved by several amounts, layer by layer.
+    /// The image with the channel that varies most moved by several amounts, layer by layer.
     #[serde(skip)]
     moved: SheetRows,
     /// How long one such image takes.
@@ -121,10 +124,11 @@ impl ChannelEffects {
         let raised = raised.collect();
         let moved = layers.iter().map(|&layer| {
             let channel = widest(&statistics, layer)[0];
-            (format!("layer {layer}, {channel}"), image(layer, channel, &ALPHAS))
+            (format!("layer {layer}"), image(layer, channel, &ALPHAS))
         });
         let moved = moved.collect();
-        Self { statistics, raised, moved, milliseconds }
+        let image = x.insert_axis(Axis(0)).to_owned();
+        Self { statistics, image, raised, moved, milliseconds }
     }
 }
 
@@ -179,20 +183,20 @@ pub(super) fn section(found: Option<&Features>, display: &Display) -> Section {
 }
 
 fn of_channels(found: &ChannelEffects, display: &Display) -> Section {
-    let mut grids = display.sheet(
-        GridWidth::One,
-        "Channels",
-        "In each image, one channel of one layer is raised everywhere by three standard deviations: the ten channels that \
-         vary most, layer by layer.",
-        &found.raised,
+    let lines = |moved: &SheetRows| -> Vec<SheetRow> {
+        let changes = moved.iter().map(|(name, x)| display.changes(name, found.image.view(), x.view()));
+        std::iter::once(display.line("the image", found.image.view())).chain(changes).flatten().collect()
+    };
+    let raised = format!(
+        "Each picture shows how the image at the top changes if one channel of one layer is raised everywhere by three \
+         standard deviations: up to ten channels of each layer, those that vary most. {CHANGE_LEGEND}"
     );
-    grids.extend(display.sheet(
-        GridWidth::One,
-        "One channel of each layer",
-        "The channel that varies most, from four standard deviations below its value to four above; the image in the middle \
-         is unchanged.",
-        &found.moved,
-    ));
+    let moved = format!(
+        "How the image changes as the channel that varies most is moved, from four standard deviations below its value to \
+         four above; the middle is unchanged. {CHANGE_LEGEND}"
+    );
+    let mut grids = display.sheet_of(GridWidth::Two, "Channels of each layer", &raised, lines(&found.raised));
+    grids.extend(display.sheet_of(GridWidth::Two, "One channel of each layer", &moved, lines(&found.moved)));
     Section {
         heading: CHANNELS_HEADING.into(),
         text: format!(
@@ -208,20 +212,19 @@ fn of_channels(found: &ChannelEffects, display: &Display) -> Section {
 
 fn of_columns(found: &ColumnEffects) -> Section {
     let bar = |effect: &ColumnEffect| Bar {
-        name: short(&effect.column, 22),
+        name: effect.column.clone(),
         value: effect.changed,
         shown: percent(effect.changed),
         colour: 0,
     };
     let bars = Bars {
-        title: "Predictions that change if a column is permuted".into(),
-        caption: "A column may matter little here though it is informative, if other columns say the same."
-            .into(),
+        title: "Predictions that change when a column is shuffled".into(),
+        caption: "An informative column may matter little here if other columns say the same.".into(),
         bars: found.columns.iter().take(SHOWN).map(bar).collect(),
     };
     let mut text = format!(
-        "Permutation importance: the values of one column are shuffled among {} rows while all other columns stay as they \
-         are. How many predictions change?",
+        "Permutation importance: how many predictions change when the values of one column are shuffled among {} rows, while \
+         all other columns stay as they are?",
         found.rows
     );
     if found.columns_in_all > found.columns.len() {

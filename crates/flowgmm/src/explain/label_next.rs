@@ -105,7 +105,7 @@ pub(super) fn section(found: Option<&LabelNext>, display: &Display) -> Section {
     };
     let text = format!(
         "The {noun} whose labels would teach the model most, chosen from {}. The model is uncertain about them (entropy, \
-         from 0 for certainty to 1 for a coin toss), they represent others (density, the share of {noun} in less dense \
+         from 0 for certainty to 1 if all classes are equally probable), they represent others (density, the share of {noun} in less dense \
          regions), and they are far from those that are labelled or already chosen (distance), so that no two of them are \
          alike.",
         found.candidates
@@ -113,14 +113,16 @@ pub(super) fn section(found: Option<&LabelNext>, display: &Display) -> Section {
     let x = &found.rows.x;
     let lines: SheetRows =
         (x.axis_chunks_iter(Axis(0), ACROSS)).map(|x| (String::new(), x.to_owned())).collect();
-    let grids = display.sheet(GridWidth::One, "Images to label", "Best first, line by line.", &lines);
+    let grids = display.sheet(GridWidth::Two, "Images to label", "Best first, line by line.", &lines);
     Section { heading, text, tables: vec![table(found, display)], grids }
 }
 
 fn table(found: &LabelNext, display: &Display) -> Table {
     let row = |(at, suggestion): (usize, &LabelSuggestion)| {
-        let guess = format!("{}\u{a0}({})", class_name(&suggestion.guess), percent(suggestion.p));
-        let mut cells = vec![display.name(&suggestion.row), TableCell::from(guess)];
+        let guess = |class: &str| format!("{class}\u{a0}({})", percent(suggestion.p));
+        let shown = guess(&class_name(&suggestion.guess));
+        let mut cells =
+            vec![display.name(&suggestion.row), TableCell::titled(shown, &guess(&suggestion.guess))];
         let numbers = [suggestion.entropy, suggestion.density, suggestion.distance];
         cells.extend(numbers.map(|number| TableCell::number(number, 2)));
         cells.extend(display.cells(&found.rows, at));

@@ -82,15 +82,15 @@ pub(super) fn section(found: Option<&OutOfDistribution>, display: &Display) -> S
     let (heading, noun) = (HEADING.to_string(), display.noun());
     let Some(found) = found else {
         let text = format!(
-            "Given {noun} of another distribution, and at least two {noun} of the model's own, this section says how well they \
-             are told apart."
+            "Given {noun} of another distribution, and at least two {noun} of the model's own distribution, this section says \
+             how well they are told apart."
         );
         return Section { heading, text, ..Section::default() };
     };
     let warning = match found.scores[0].found.auroc < 0.5 {
         true => format!(
             " The likelihood alone is worse than guessing here: the model finds the out-of-distribution {noun} more likely \
-             than its own."
+             than those of its own distribution."
         ),
         false => String::new(),
     };

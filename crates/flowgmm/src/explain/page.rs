@@ -60,17 +60,18 @@ impl Explanation {
             n => format!("{n} of them have labels."),
         };
         let held_out = match self.labelled {
-            0 => "",
-            _ => {
-                " What is said about accuracy and calibration holds if the model was not fitted to these rows."
-            }
+            0 => String::new(),
+            _ => format!(
+                " What this page says about accuracy and calibration holds only if the model was not fitted to these {}.",
+                self.display.noun()
+            ),
         };
         let classes = match self.classes.len() {
             1 => "one class".to_string(),
             n => format!("{n} classes"),
         };
         let described = self.described();
-        format!("{described} of {}, as seen by a model of {classes}. {labels}{held_out}", self.data)
+        format!("{described} of {}, as seen by a model with {classes}. {labels}{held_out}", self.data)
     }
 
     fn tiles(&self) -> Vec<Tile> {
@@ -78,21 +79,23 @@ impl Explanation {
             |name: &str, value: String, note: &str| Tile { name: name.into(), value, note: note.into() };
         let mut tiles = Vec::new();
         if let Some(found) = &self.calibration {
-            tiles.push(tile("Accuracy", percent(found.accuracy), "on rows with labels"));
+            let note = format!("on {} with labels", self.display.noun());
+            tiles.push(tile("Accuracy", percent(found.accuracy), &note));
             let [before, after] = [&found.as_stored, &found.calibrated].map(|c| c.ece[1].equal_width);
-            let note = format!("{} as stored in the model", percent(before));
+            let note = format!("after calibration on these labels; {} as stored", percent(before));
             tiles.push(tile("Calibration error", percent(after), &note));
         }
         if let Some(found) = &self.prediction_sets {
             let wanted = percent(1.0 - found.alpha);
-            let note = format!("{wanted} wanted; {:.2} classes in a set", found.measured.mean_size);
-            tiles.push(tile("Sets with the true class", percent(found.measured.coverage), &note));
+            let note =
+                format!("{wanted} asked for; {:.2} classes in a set on average", found.measured.mean_size);
+            tiles.push(tile("Prediction sets with the true class", percent(found.measured.coverage), &note));
         }
         let share = self.trust.abstentions() as f64 / self.rows as f64;
-        tiles.push(tile("Better to abstain", percent(share), "see the trust cards"));
+        tiles.push(tile("Abstaining advised", percent(share), "see the trust cards"));
         if let Some(found) = &self.out_of_distribution {
-            let note = format!("AUROC by {}", found.best_score);
-            tiles.push(tile("Out-of-distribution", format!("{:.3}", found.best_auroc), &note));
+            let note = format!("AUROC of the best score, {}", found.best_score);
+            tiles.push(tile("Out-of-distribution detection", format!("{:.3}", found.best_auroc), &note));
         }
         tiles
     }

@@ -8,7 +8,7 @@ use ndarray::{Array2, Axis};
 use serde::Serialize;
 
 use super::{
-    display::{Display, SheetRows, class_name},
+    display::{CLASS as NAME, Display, SheetRows},
     subject::Subject,
 };
 use crate::{
@@ -120,7 +120,7 @@ pub(super) fn section(found: Option<&LatentPaths>, display: &Display) -> Section
     let lines: SheetRows =
         paths.iter().map(|path| (path.path.clone(), path.x.select(Axis(0), &shown))).collect();
     grids.extend(display.sheet(
-        GridWidth::One,
+        GridWidth::Two,
         "Images along the paths",
         "From one image to the other, in even steps.",
         &lines,
@@ -147,7 +147,7 @@ fn chart(paths: &[LatentPath], title: &str, of: fn(&LatentPath) -> &Vec<f64>, ca
     LineChart {
         title: title.into(),
         caption: caption.into(),
-        x_label: "share of the way".into(),
+        x_label: "position along the path".into(),
         y_label: "nats".into(),
         series: series.collect(),
         ..LineChart::default()
@@ -160,14 +160,14 @@ fn table(path: &LatentPath, display: &Display) -> Table {
     let row = |at: usize| {
         let mut cells = vec![
             TableCell::number(path.steps[at], 2),
-            TableCell::from(class_name(&path.classes[at])),
+            TableCell::name(&path.classes[at], NAME),
             TableCell::number(path.log_p[at], 2),
         ];
         cells.extend(display.cells_of(path.x.row(at)));
         cells
     };
     let mut columns =
-        vec![TableColumn::number("Way"), TableColumn::text("Class"), TableColumn::number("log p(x)")];
+        vec![TableColumn::number("Position"), TableColumn::text("Class"), TableColumn::number("log p(x)")];
     columns.extend(display.heads());
     Table {
         caption: format!("The path from {}, decoded.", path.path),

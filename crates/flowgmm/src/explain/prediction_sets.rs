@@ -58,31 +58,32 @@ pub(super) fn section(found: Option<&PredictionSets>, display: &Display) -> Sect
     let (heading, noun) = (HEADING.to_string(), display.noun());
     let Some(found) = found else {
         let text = format!(
-            "Prediction sets and the risk of wrong answers need at least {LEAST} {noun} with labels, and two classes."
+            "Prediction sets and the risk of wrong predictions need at least {LEAST} {noun} with labels, and two classes."
         );
         return Section { heading, text, ..Section::default() };
     };
     let chart = LineChart {
         title: "Risk-coverage curve".into(),
         caption: format!(
-            "If only the {noun} that the model is most confident about are answered, how many answers are wrong? A curve \
-             that falls towards the left means that confidence tells right answers from wrong ones."
+            "If only predictions of the {noun} that the model is most confident about are used, how many are wrong? A curve \
+             that falls towards the left means that confidence tells right predictions from wrong ones."
         ),
-        x_label: "coverage: share answered".into(),
+        x_label: "coverage: share of predictions used".into(),
         y_label: "risk: share wrong".into(),
         series: vec![Series {
-            name: "wrong answers".into(),
+            name: "wrong predictions".into(),
             points: found.risk_coverage.clone(),
             ..Series::default()
         }],
         ..LineChart::default()
     };
-    let text = text(found, noun);
+    let text = text(found, display);
     let grids = vec![Grid::of(GridWidth::Two, vec![chart.figure()])];
     Section { heading, text, tables: vec![table(found)], grids }
 }
 
-fn text(found: &PredictionSets, noun: &str) -> String {
+fn text(found: &PredictionSets, display: &Display) -> String {
+    let (noun, one) = (display.noun(), display.one());
     let wanted = percent(1.0 - found.alpha);
     let few = match found.threshold.is_finite() {
         true => String::new(),
@@ -92,12 +93,14 @@ fn text(found: &PredictionSets, noun: &str) -> String {
     };
     let Coverage { coverage, mean_size, single, empty, .. } = found.measured;
     format!(
-        "A prediction set holds every class that cannot be ruled out. Its split-conformal threshold makes it contain the true \
-         class in at least {wanted} of cases, whatever the model, provided that new {noun} come from the same distribution \
-         as these. Measured here by cross-fitting, each half of the labels with the threshold of the other half: {} of the \
-         sets contain the true class, with {mean_size:.2} classes on average; {} hold one class, {} none.{few}\n\nA set with \
-         several classes names those between which the model cannot decide. An empty set means that no class stands out as \
-         clearly as is usual when the model is right. Both are reasons to ask a person.",
+        "A prediction set holds every class that is plausible at the chosen level. Its split-conformal threshold makes it \
+         contain the true class in at least {wanted} of cases, whatever the model, provided that new {noun} come from the \
+         same distribution as these. Measured here by cross-fitting, each half of the labels with the threshold of the \
+         other half: {} of the sets contain the true class, and a set holds {mean_size:.2} classes on average; {} hold one \
+         class, and {} are empty.{few}\n\nA set with several classes names those between which the model cannot decide. An \
+         empty set is no fault: it means that no class is plausible at this level. The model is less sure of every class \
+         than it usually is of the true one, because the {one} resembles none of the classes clearly. Both are reasons to \
+         ask a person.",
         percent(coverage),
         percent(single),
         percent(empty)
@@ -106,13 +109,16 @@ fn text(found: &PredictionSets, noun: &str) -> String {
 
 fn table(found: &PredictionSets) -> Table {
     let row = |(name, value): (String, String)| vec![TableCell::from(name), TableCell::from(value)];
-    let mut rows = vec![("Error rate if every row is answered".to_string(), percent(found.error_rate))];
+    let mut rows = vec![("Error rate if every prediction is used".to_string(), percent(found.error_rate))];
     rows.extend(found.coverage_at_risk.iter().map(|(risk, share)| {
-        (format!("Share that can be answered with at most {} errors", percent(*risk)), percent(*share))
+        (
+            format!("Share of predictions that can be used with at most {} errors", percent(*risk)),
+            percent(*share),
+        )
     }));
     rows.push(("Area under the risk-coverage curve (AURC)".into(), format!("{:.4}", found.aurc)));
     Table {
-        columns: vec![TableColumn::text("Selective prediction"), TableColumn::number("")],
+        columns: vec![TableColumn::text("Selective prediction"), TableColumn::number("Value")],
         rows: rows.into_iter().map(row).collect(),
         ..Table::default()
     }

@@ -4,10 +4,9 @@ use flowgmm_report::{GridWidth, Section, Table, TableCell, TableColumn};
 use ndarray::{Array2, Axis, concatenate};
 
 use super::{
-    display::{Display, SheetRows, class_name},
+    display::{CLASS, Display, SheetRows},
     subject::Subject,
 };
-use crate::pages::short;
 
 /// Samples of each class of images.
 const IMAGES: usize = 8;
@@ -61,13 +60,13 @@ pub(super) fn section(found: Option<&ClassSamples>, display: &Display) -> Sectio
         return Section { heading, text, ..Section::default() };
     };
     let text = format!(
-        "The mean of each class's Gaussian, decoded: f\u{207b}\u{b9}(\u{3bc}). It is the most likely point of the latent \
-         space, but not always a likely {}. Beside it are samples at temperature {TEMPERATURE}.",
+        "The mean of each class's Gaussian, decoded: f\u{207b}\u{b9}(\u{3bc}). It is where the Gaussian is densest in the \
+         latent space, but not always a likely {}. With it come samples at temperature {TEMPERATURE}.",
         display.one()
     );
     let line = |of: &SampledClass| {
         let x = concatenate(Axis(0), &[of.means.view(), of.samples.view()]).expect("as many pixels");
-        (short(&of.class, 16), x)
+        (of.class.clone(), x)
     };
     let lines: SheetRows = classes.iter().map(line).collect();
     let caption = "The first image of each line is the mean.";
@@ -81,7 +80,7 @@ fn table(classes: &[SampledClass], display: &Display) -> Table {
     for class in classes {
         for (kind, x) in [("mean", &class.means), ("sample", &class.samples)] {
             for x in x.rows() {
-                let mut cells = vec![TableCell::from(class_name(&class.class)), TableCell::from(kind)];
+                let mut cells = vec![TableCell::name(&class.class, CLASS), TableCell::from(kind)];
                 cells.extend(display.cells_of(x));
                 rows.push(cells);
             }

@@ -6,7 +6,7 @@ use ndarray::Axis;
 use serde::Serialize;
 
 use super::{
-    display::{Display, SheetRows, ShownRows, class_name},
+    display::{CLASS, Display, SheetRows, ShownRows, class_name},
     subject::Subject,
 };
 use crate::pages::{percent, short};
@@ -67,7 +67,7 @@ pub struct TrustCard {
 pub enum Abstention {
     /// The row is unlike the training rows.
     Atypical,
-    /// The prediction set is empty: no class is clear enough.
+    /// The prediction set is empty: no class is plausible at the chosen level.
     Unclear,
     /// The prediction set holds several classes.
     Ambiguous,
@@ -76,12 +76,13 @@ pub enum Abstention {
 }
 
 impl Abstention {
-    fn as_str(self) -> &'static str {
+    /// The advice on a page.
+    fn advice(self) -> &'static str {
         match self {
-            Self::Atypical => "atypical",
-            Self::Unclear => "unclear",
-            Self::Ambiguous => "ambiguous",
-            Self::Uncertain => "uncertain",
+            Self::Atypical => "abstain: atypical",
+            Self::Unclear => "abstain: no plausible class",
+            Self::Ambiguous => "abstain: several plausible classes",
+            Self::Uncertain => "abstain: uncertain",
         }
     }
 }
@@ -210,28 +211,32 @@ pub(super) fn section(found: &TrustCards, display: &Display) -> Section {
         false => "Probabilities are those of the model as it is stored.",
     };
     let unless = match found.has_sets() {
-        true => "if the prediction set does not hold exactly one class",
+        true => "unless the prediction set holds exactly one class",
         false => "if no class has half the probability (with enough labels, there would be prediction sets)",
     };
+    let empty = match found.cards.iter().any(|card| card.why == Some(Abstention::Unclear)) {
+        true => " An empty set means that no class is plausible at this level: the row resembles none of the classes clearly.",
+        false => "",
+    }
+    .replace("row", display.one());
     let mut text = format!(
         "The {shown} {noun} that the model is least confident about. {source} Typicality is near \
-         0 for {noun} that are less likely, or more likely, than nearly all training rows. The boundary is the latent \
-         distance at which the predicted class changes.\n\nAbstaining is advised {unless}, or if typicality is below \
-         {ATYPICAL}: for {} of {all} {noun} here.",
+         0 for {noun} that are less likely, or more likely, than nearly all training {noun}. Boundary is the latent distance \
+         to the decision boundary, where the predicted class changes.\n\nIt is better to abstain {unless}, or if typicality \
+         is below {ATYPICAL}. That is the case for {} of {all} {noun} here.{empty}",
         found.abstentions()
     );
     if found.has_nearest() {
         text += &format!(
-            " The labelled {noun} nearest in the latent space are given with their class, name and distance."
+            " Nearest labelled lists the labelled {noun} nearest in the latent space by class, with name and distance in brackets."
         );
     }
-    text += &format!(" The JSON findings have a card for each of the {noun}.");
+    text += &format!(" The JSON output has a card for every one of the {noun}.");
     let caption = match found.has_nearest() {
         true => {
-            "From left to right, the cards from top to bottom; below each image, the labelled images nearest to it in \
-                 the latent space."
+            "In the order of the table; below each image are the labelled images nearest to it in the latent space."
         }
-        false => "From left to right, the cards from top to bottom.",
+        false => "In the order of the table.",
     };
     let grids = display.sheet(GridWidth::One, "The images on the cards", caption, &found.sheet);
     Section { heading: HEADING.into(), text, tables: vec![table(found, display)], grids }
@@ -240,21 +245,25 @@ pub(super) fn section(found: &TrustCards, display: &Display) -> Section {
 fn table(found: &TrustCards, display: &Display) -> Table {
     let row = |(at, shown): (usize, &ShownCard)| {
         let card = &found.cards[shown.card];
-        let mut cells = vec![display.name(&card.row), TableCell::from(guesses(card, display))];
+        let mut cells = vec![display.name(&card.row), guesses(card, display)];
         if found.has_labels() {
             cells.push(
-                card.label.as_deref().map_or(TableCell::Missing, |label| TableCell::from(class_name(label))),
+                card.label.as_deref().map_or(TableCell::Missing, |label| TableCell::name(label, CLASS)),
             );
         }
         if let Some(set) = &card.set {
             let names: Vec<String> = set.iter().map(|class| class_name(class)).collect();
-            cells.push(if set.is_empty() { "no class".into() } else { short(&names.join(", "), 48).into() });
+            let shown = short(&names.join(", "), 48);
+            cells.push(match set.is_empty() {
+                true => "empty: no class is plausible".into(),
+                false => TableCell::titled(shown, &set.join(", ")),
+            });
         }
         cells.extend([TableCell::number(card.typicality, 2), TableCell::number(card.boundary, 2)]);
         if found.has_nearest() {
-            cells.push(TableCell::from(neighbours(&shown.nearest)));
+            cells.push(neighbours(&shown.nearest));
         }
-        cells.push(card.why.map_or("answer".into(), |why| format!("abstain ({})", why.as_str()).into()));
+        cells.push(card.why.map_or("use the prediction", Abstention::advice).into());
         cells.extend(display.cells(&found.rows, at));
         cells
     };
@@ -262,22 +271,27 @@ fn table(found: &TrustCards, display: &Display) -> Table {
     columns.extend(found.has_labels().then(|| TableColumn::text("Label")));
     columns.extend(found.has_sets().then(|| TableColumn::text("Set")));
     columns.extend([TableColumn::number("Typicality"), TableColumn::number("Boundary")]);
-    columns.extend(found.has_nearest().then(|| TableColumn::text("Nearest labelled")));
+    columns.extend(found.has_nearest().then(|| TableColumn::prose("Nearest labelled")));
     columns.push(TableColumn::text("Advice"));
     columns.extend(display.heads());
     Table { columns, rows: found.shown.iter().enumerate().map(row).collect(), ..Table::default() }
 }
 
 /// The two most probable classes.
-fn guesses(card: &TrustCard, display: &Display) -> String {
+fn guesses(card: &TrustCard, display: &Display) -> TableCell {
     let mut order: Vec<usize> = (0..card.p.len()).collect();
     order.sort_by(|&a, &b| card.p[b].total_cmp(&card.p[a]));
-    let guess = |k: usize| format!("{}\u{a0}({})", class_name(&display.classes()[k]), percent(card.p[k]));
-    order.into_iter().take(2).map(guess).collect::<Vec<_>>().join(", ")
+    let listed = |name: fn(&str) -> String| {
+        let guess = |&k: &usize| format!("{}\u{a0}({})", name(&display.classes()[k]), percent(card.p[k]));
+        order.iter().take(2).map(guess).collect::<Vec<_>>().join(", ")
+    };
+    TableCell::titled(listed(class_name), &listed(str::to_string))
 }
 
-fn neighbours(nearest: &[Neighbour]) -> String {
-    let of =
-        |n: &Neighbour| format!("{}\u{a0}({}; {:.1})", class_name(&n.class), short(&n.name, 16), n.distance);
-    nearest.iter().map(of).collect::<Vec<_>>().join(", ")
+fn neighbours(nearest: &[Neighbour]) -> TableCell {
+    let listed = |class: fn(&str) -> String, name: fn(&str) -> String| {
+        let of = |n: &Neighbour| format!("{}\u{a0}({}; {:.1})", class(&n.class), name(&n.name), n.distance);
+        nearest.iter().map(of).collect::<Vec<_>>().join(", ")
+    };
+    TableCell::titled(listed(class_name, |name| short(name, 16)), &listed(str::to_string, str::to_string))
 }

@@ -2,6 +2,8 @@
 
 mod drawing;
 
+use flowgmm_report::safe_text;
+
 pub(crate) use drawing::{around, ellipses, losses, points};
 
 /// `0.9914` as `99.1 %`, with a space that does not break.
@@ -15,10 +17,7 @@ pub(crate) fn signed(difference: f64) -> String {
     if points == "-0.0" { "+0.0".into() } else { points.replace('-', "\u{2212}") }
 }
 
-/// At most so many characters.
+/// Text from outside, made safe and in at most so many characters.
 pub(crate) fn short(text: &str, most: usize) -> String {
-    match text.chars().count() {
-        n if n > most => text.chars().take(most - 1).chain(['…']).collect(),
-        _ => text.to_string(),
-    }
+    safe_text(text, most).into_owned()
 }

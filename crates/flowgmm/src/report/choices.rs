@@ -114,7 +114,7 @@ impl Choices {
     fn calibrated(&self, rows: &str) -> String {
         let temperature = self.temperature;
         if temperature == 1.0 {
-            return "The temperature is 1: probabilities are the model's own.".into();
+            return "The temperature is 1: probabilities are used as the model gives them.".into();
         }
         let why = match self.calibration {
             Some(Calibration::Folds { .. }) => {
@@ -139,7 +139,7 @@ impl Choices {
         };
         (!self.decisions.is_empty()).then(|| Table {
             caption: "Decisions.".into(),
-            columns: vec![TableColumn::text("What"), TableColumn::text("Choice"), TableColumn::text("Why")],
+            columns: vec![TableColumn::text("What"), TableColumn::text("Choice"), TableColumn::prose("Why")],
             rows: self.decisions.iter().map(row).collect(),
         })
     }
@@ -170,11 +170,15 @@ impl Choices {
         match self.epochs.last() {
             None => "no record".into(),
             Some(last) => format!(
-                "{} steps; final loss {:.4}, labelled accuracy {}; {} roll-backs",
+                "{} steps; final loss {:.4}, labelled accuracy {}{}",
                 last.step,
                 last.loss,
                 percent(last.labelled_accuracy),
-                self.rollbacks
+                match self.rollbacks {
+                    0 => String::new(),
+                    1 => "; went back to an earlier state once".into(),
+                    n => format!("; went back to an earlier state {n} times"),
+                }
             ),
         }
     }

@@ -11,11 +11,7 @@ use super::{
     histograms::{self, ColumnValues},
     subject::{ScoredRows, Subject, evenly_spaced},
 };
-use crate::{
-    error::Result,
-    pages::{percent, short},
-    rows::Rows,
-};
+use crate::{error::Result, pages::percent, rows::Rows};
 
 /// Columns listed.
 const LISTED: usize = 30;
@@ -102,7 +98,8 @@ impl DataOverview {
         let bars = Grid::of(GridWidth::Two, bars.iter().flatten().map(Plot::figure).collect());
         let mut drawn =
             Grid::of(GridWidth::Three, self.histograms.iter().map(ColumnValues::figure).collect());
-        drawn.label = "Columns that separate the classes most, without the outermost percent of rows".into();
+        drawn.label =
+            "Columns that separate the classes most, without the most extreme 1\u{a0}% of values".into();
         Section {
             heading: "The data".into(),
             text: self.text(overview),
@@ -156,8 +153,8 @@ impl DataOverview {
         (!bars.is_empty()).then(|| Bars {
             title: format!("Predicted classes of unlabelled {rows}"),
             caption: format!(
-                "If this is far from what you know about these {rows}, label more of the classes that come out too rare \
-                 or too common, or set the class prior (architecture.prior)."
+                "If this is far from what you know about these {rows}, label more of the classes that come out too often or \
+                 too rarely, or set the class prior (architecture.prior)."
             ),
             bars,
         })
@@ -174,15 +171,15 @@ impl DataOverview {
         let row = |at: usize| {
             let c = &all[at];
             let shown = if c.missing > 0.0 { percent(c.missing) } else { "0".into() };
-            let (name, missing) = (TableCell::from(short(&c.name, 40)), TableCell::shown(c.missing, shown));
+            let (name, missing) = (TableCell::name(&c.name, 40), TableCell::shown(c.missing, shown));
             vec![name, TableCell::from(c.kind), missing, c.values.as_str().into(), c.becomes.as_str().into()]
         };
         let columns = vec![
             TableColumn::text("Column"),
             TableColumn::text("Kind"),
             TableColumn::number("Missing"),
-            TableColumn::text("Values"),
-            TableColumn::text("Becomes"),
+            TableColumn::prose("Values"),
+            TableColumn::prose("Becomes"),
         ];
         let caption = match all.len() {
             n if n > LISTED => format!(
@@ -195,8 +192,7 @@ impl DataOverview {
 
     /// What the user should look at, if anything.
     fn warnings(&self) -> Option<Table> {
-        let row =
-            |c: &ColumnFacts| Some(vec![TableCell::from(short(&c.name, 40)), c.warning.clone()?.into()]);
+        let row = |c: &ColumnFacts| Some(vec![TableCell::name(&c.name, 40), c.warning.clone()?.into()]);
         let rows: Vec<_> = self.columns.iter().filter_map(row).collect();
         let columns = vec![TableColumn::text("Column"), TableColumn::text("Please check")];
         (!rows.is_empty()).then(|| Table { caption: "Warnings.".into(), columns, rows })

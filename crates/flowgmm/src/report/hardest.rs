@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use flowgmm_data::{Cells, Frame, Image};
-use flowgmm_report::{Grid, GridWidth, ImageSheet, Plot, Section, Table, TableCell, TableColumn};
+use flowgmm_report::{Grid, GridWidth, ImageSheet, Plot, Section, SheetRow, Table, TableCell, TableColumn};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 use serde::Serialize;
 
@@ -12,11 +12,7 @@ use super::{
     held_out::HeldOut,
     subject::{ScoredRows, Subject},
 };
-use crate::{
-    error::Result,
-    pages::{percent, short},
-    rows::Rows,
-};
+use crate::{error::Result, pages::percent, rows::Rows};
 
 /// Rows in a table.
 const SHOWN: usize = 10;
@@ -111,7 +107,7 @@ impl HardestRows {
             Examined::HeldOutRows => "according to fits that had not seen them",
             Examined::TrainingRows => "according to the model, which saw the labels",
         };
-        let caption = format!("{what} {rows} whose own label is least probable, {by}.");
+        let caption = format!("{what} {rows} whose own label is least probable {by}.");
         let heads = ["Label", "Predicted", "p(label)"];
         let mut tables = vec![self.table(&self.improbable_labels, overview, caption, heads)];
         let mut sheets = vec![sheet("Improbable labels", &self.improbable_labels)];
@@ -130,7 +126,7 @@ impl HardestRows {
             heading: format!("Hardest {rows}"),
             text: self.text(overview),
             tables,
-            grids: if figures.is_empty() { Vec::new() } else { vec![Grid::of(GridWidth::One, figures)] },
+            grids: if figures.is_empty() { Vec::new() } else { vec![Grid::of(GridWidth::Two, figures)] },
         }
     }
 
@@ -150,16 +146,16 @@ impl HardestRows {
             false => " The columns shown are those that separate the classes most.",
         };
         format!(
-            "Look at these first. A label with a probability near 0 is a mistake, either of the model or of whoever \
-             set it. Labels for unlabelled {rows} near a boundary would teach the model most. Typicality is near 0 for \
-             {rows} that are less likely, or more likely, than nearly all training {rows}.\n\n{place}{columns}"
+            "Look at these first. Where a label has a probability near 0, either the model or the label is wrong. Labels \
+             for unlabelled {rows} near a decision boundary would teach the model most. Typicality is near 0 for {rows} \
+             that are less likely, or more likely, than nearly all training {rows}.\n\n{place}{columns}"
         )
     }
 
     fn table(&self, rows: &[HardRow], overview: &Overview, caption: String, heads: [&str; 3]) -> Table {
-        let class = |k: usize| TableCell::from(short(&overview.classes[k], 24));
+        let class = |k: usize| TableCell::name(&overview.classes[k], 24);
         let cells = |row: &HardRow| {
-            let mut cells = vec![TableCell::from(short(&row.name, 40))];
+            let mut cells = vec![TableCell::name(&row.name, 40)];
             cells.extend(row.classes.map(class));
             let probability = match row.probability {
                 p if p < 5e-4 => "< 0.1\u{a0}%".to_string(),
@@ -168,7 +164,7 @@ impl HardestRows {
             cells.push(TableCell::shown(row.probability, probability));
             cells.push(TableCell::number(row.typicality, 2));
             let value = |text: &Option<String>| {
-                text.as_ref().map_or(TableCell::Missing, |text| short(text, 20).into())
+                text.as_ref().map_or(TableCell::Missing, |text| TableCell::name(text, 20))
             };
             cells.extend(row.values.iter().map(value));
             cells
@@ -176,7 +172,7 @@ impl HardestRows {
         let mut head = vec![TableColumn::number(self.named_by)];
         head.extend([TableColumn::text(heads[0]), TableColumn::text(heads[1])]);
         head.extend([TableColumn::number(heads[2]), TableColumn::number("Typicality")]);
-        head.extend(self.columns.iter().map(|name| TableColumn::number(short(name, 18))));
+        head.extend(self.columns.iter().map(|name| TableColumn::number("").named(name, 18)));
         Table { caption, columns: head, rows: rows.iter().map(cells).collect() }
     }
 }
@@ -190,7 +186,7 @@ fn sheet(title: &str, rows: &[HardRow]) -> Option<ImageSheet> {
         caption: "In the order of the table.".into(),
         width: first.width,
         height: first.height,
-        rows: vec![(String::new(), pictures.iter().map(|picture| intensities(picture)).collect())],
+        rows: vec![SheetRow::ink("", pictures.iter().map(|picture| intensities(picture)).collect())],
     })
 }
 

@@ -28,8 +28,7 @@ impl ColumnValues {
     /// The histogram.
     pub(super) fn figure(&self) -> Figure {
         let Self { column, n_bins, samples } = self;
-        let samples = samples.iter().map(|(name, values)| (short(name, 24), values.clone())).collect();
-        let (title, x_label) = (short(column, 40), short(column, 40));
+        let (title, x_label, samples) = (short(column, 40), column.clone(), samples.clone());
         Histogram { title, x_label, n_bins: *n_bins, samples, ..Histogram::default() }.figure()
     }
 }

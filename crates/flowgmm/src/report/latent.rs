@@ -1,8 +1,9 @@
 //! Maps of the rows: as they came, and where the flow maps them.
 
 use flowgmm_core::analysis;
+use flowgmm_data::Role;
 use flowgmm_report::{Ellipse, Grid, GridWidth, Layer, Legend, Mark, Panel, Plot, Section, Viewport};
-use ndarray::Axis;
+use ndarray::{ArrayView2, Axis};
 use semisup::Preprocess;
 use serde::Serialize;
 
@@ -10,7 +11,10 @@ use super::{
     Overview,
     subject::{Subject, evenly_spaced},
 };
-use crate::pages::{around, ellipses, points};
+use crate::{
+    pages::{around, ellipses, points, short},
+    rows::Rows,
+};
 
 /// Unlabelled rows drawn.
 const UNLABELLED: usize = 1500;
@@ -24,8 +28,12 @@ const COLOURS: usize = 10;
 /// Training rows before and after the flow, in the plane; `n` of them, the labelled ones first.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LatentMap {
-    /// Preprocessed rows on their two leading principal directions, `[n]`; `None` for images.
+    /// Rows as they came, `[n]`: the two columns if there are just two, else the standardised columns on their two leading
+    /// principal directions. `None` for images.
     pub before: Option<Vec<[f64; 2]>>,
+    /// The names of the two columns, if there are just two.
+    #[serde(skip)]
+    pub before_columns: Option<[String; 2]>,
     /// Latent points z = f(x) on the plane that shows most of the distances between class means, `[n]`.
     pub latent: Vec<[f64; 2]>,
     /// The label of each row, or its predicted class, `[n]`.
@@ -63,16 +71,17 @@ impl LatentMap {
         let x = data.x().select(Axis(0), &rows);
         let scored = model.score(x.view());
         let classes = rows.iter().zip(scored.classes()).map(|(&row, k)| data.y()[row].unwrap_or(k)).collect();
+        let before_columns = two_columns(subject.rows());
         // Principal directions of pixels would take longer than the rest, and show little.
-        let before = (!is_image).then(|| {
-            let x = model.preprocess().apply(x.view());
-            let plane = Preprocess::pca(x.view(), 2, 0.0).map(|plane| plane.apply(x.view()));
-            points(plane.unwrap_or(x).view())
+        let before = (!is_image).then(|| match &before_columns {
+            Some(_) => points(x.view()),
+            None => principal_plane(x.view()),
         });
         let plane = analysis::class_plane(model.gmm(), scored.z.view());
         let gaussian = |e: Ellipse| Gaussian { mean: e.centre, sigma: e.radii, class: e.class };
         Self {
             before,
+            before_columns,
             latent: points(scored.z.dot(&plane).view()),
             classes,
             n_labelled: labelled.len(),
@@ -101,13 +110,16 @@ impl LatentMap {
         let (row, rows) = (overview.noun, overview.nouns());
         let maps = match self.before {
             Some(_) => format!(
-                "On the left are the {rows} as the flow receives them, seen along the two directions in which they vary \
-                 most; on the right, where the flow maps them, seen in the plane in which the class means are furthest \
-                 apart."
+                "The first panel shows the {rows} as they came{}. The second shows where the flow maps them, in the plane \
+                 of the latent space in which the class means are furthest apart.",
+                match self.before_columns {
+                    Some(_) => "",
+                    None => ", along the two directions in which they vary most",
+                }
             ),
             None => format!(
-                "The map shows where the flow takes the {rows}, seen in the plane in which the class means are furthest \
-                 apart."
+                "The map shows where the flow maps the {rows}, in the plane of the latent space in which the class means \
+                 are furthest apart."
             ),
         };
         let hidden = match self.dim.saturating_sub(2) {
@@ -124,12 +136,20 @@ impl LatentMap {
     }
 
     fn before_panel(&self, points: &[[f64; 2]], overview: &Overview) -> Panel {
-        Panel {
-            title: format!("{} before the flow", overview.capital()),
-            caption: "After preprocessing, in the plane of their two leading principal directions.".into(),
-            viewport: Viewport::around(points),
-            layers: self.layers(points),
-        }
+        let (caption, viewport) = match &self.before_columns {
+            Some([across, up]) => {
+                let [across, up] = [across, up].map(|name| short(name, 30));
+                (format!("The two columns: {across} across, {up} up."), Viewport::fitted_to(points))
+            }
+            None => (
+                "The first two principal components: columns, and categories as 0 or 1, scaled to variance 1 and projected \
+                 on the two directions of largest variance, without whitening."
+                    .into(),
+                Viewport::around(points),
+            ),
+        };
+        let title = format!("{} as they came", overview.capital());
+        Panel { title, caption, viewport, layers: self.layers(points) }
     }
 
     fn latent_panel(&self) -> Panel {
@@ -140,7 +160,7 @@ impl LatentMap {
         layers.push(Layer::Ellipses(ellipses));
         Panel {
             title: "In the latent space".into(),
-            caption: "In the plane that shows most of the distances between class means.".into(),
+            caption: "z = f(x), in the plane that shows most of the distances between class means.".into(),
             viewport: frame,
             layers,
         }
@@ -154,12 +174,54 @@ impl LatentMap {
     }
 }
 
+/// The names of the two columns, if rows are two numbers and nothing else.
+fn two_columns(rows: &Rows) -> Option<[String; 2]> {
+    let names: Vec<String> = match rows {
+        Rows::Matrix { columns } => columns.clone(),
+        Rows::Table { encoding, .. } => {
+            let is_number = |role: &Role| matches!(role, Role::Number { .. });
+            let features = encoding.features();
+            let numbers = features.iter().filter(|feature| is_number(&feature.role));
+            let names: Vec<String> = numbers.map(|feature| feature.column.clone()).collect();
+            if names.len() == features.len() { names } else { Vec::new() }
+        }
+        Rows::Images { .. } => Vec::new(),
+    };
+    names.try_into().ok()
+}
+
+/// Standardised columns on their two leading principal directions, which keep their variances.
+fn principal_plane(x: ArrayView2<f64>) -> Vec<[f64; 2]> {
+    match Preprocess::pca_standardised(x, 2, 0.0) {
+        Ok(plane) => points(plane.apply(x).view()),
+        Err(_) => points(x), // all rows are the same
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use flowgmm_core::analysis;
     use semisup::Toy;
 
+    use super::principal_plane;
     use crate::{FitConfig, Fitter};
+
+    /// A plane that is seen as it is has one long and one short side; a whitened one would be round.
+    #[test]
+    fn rows_as_they_came_are_not_whitened() {
+        // The first two of three columns say nearly the same: variances of about 2, 1 and 0.
+        let x = ndarray::Array2::from_shape_fn((400, 3), |(i, j)| {
+            let (t, noise) = ((i * 37 % 400) as f64, (i * 149 % 400) as f64);
+            if j < 2 { 1e3 * t + (j as f64) * 20.0 * noise } else { noise }
+        });
+        let plane = principal_plane(x.view());
+        let variance = |d: usize| {
+            let mean = plane.iter().map(|p| p[d]).sum::<f64>() / 400.0;
+            plane.iter().map(|p| (p[d] - mean).powi(2)).sum::<f64>() / 400.0
+        };
+        let ratio = variance(0) / variance(1);
+        assert!((1.5..2.5).contains(&ratio), "{ratio}");
+    }
 
     /// Two means span a line: the first direction is theirs, the second across it, both of length 1.
     #[test]

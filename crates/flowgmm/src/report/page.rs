@@ -41,8 +41,8 @@ impl Report {
         match &self.trust {
             Some(trust) => format!("{learnt} {}", trust.sentence(overview)),
             None => format!(
-                "{learnt} These data cannot tell how well: some class needs two labels, so that one can be held out. \
-                 Labelled test {rows} would tell."
+                "{learnt} How well cannot be measured: there are too few labels to hold any out. Give labelled test \
+                 {rows}, or label more."
             ),
         }
     }
@@ -61,7 +61,7 @@ impl Report {
             let Interval { low, high } = trust.accuracy_interval;
             let note = format!("{} to {}, {}", percent(low), percent(high), trust.by(overview));
             tiles.push(tile("Accuracy".into(), percent(trust.scores.accuracy), note));
-            let note = "how far confidence is from accuracy".into();
+            let note = "mean gap between confidence and accuracy".into();
             tiles.push(tile("Calibration error".into(), percent(trust.scores.ece), note));
         }
         if let Some(found) = self.help.best() {
@@ -69,7 +69,8 @@ impl Report {
             tiles.push(tile(format!("Gain from unlabelled {rows}"), signed(found.difference), note));
         }
         if let Some(found) = self.samples.two_sample {
-            let note = format!("accuracy of telling samples from {rows}; 50\u{a0}% is perfect");
+            let note =
+                format!("accuracy of a classifier that tells them from real {rows}; 50\u{a0}% is ideal");
             tiles.push(tile("Samples recognised".into(), percent(found.accuracy), note));
         }
         tiles

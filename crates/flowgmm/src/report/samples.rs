@@ -2,7 +2,7 @@
 
 use flowgmm_data::{Image, ImageLayout};
 use flowgmm_learners::{TwoSample, TwoSampleClassifier, two_sample};
-use flowgmm_report::{Estimate, Grid, GridWidth, ImageSheet, Intervals, Plot, Section};
+use flowgmm_report::{Estimate, Grid, GridWidth, ImageSheet, Intervals, Plot, Section, SheetRow};
 use ndarray::{Array2, Axis};
 use serde::Serialize;
 
@@ -11,10 +11,7 @@ use super::{
     hardest::intensities,
     subject::{Subject, evenly_spaced},
 };
-use crate::{
-    error::Result,
-    pages::{percent, short},
-};
+use crate::{error::Result, pages::percent};
 
 /// Rows of each kind.
 const MOST: usize = 2000;
@@ -64,8 +61,8 @@ impl SampleCheck {
             let text = "Fewer than 20 rows are too few to tell.".into();
             return Section { heading, text, ..Section::default() };
         }
-        let text = "Compare for yourself: labelled images of each class, and new images that the model draws of the same \
-                    class. This matters if you use samples, log p or typicality. Predictions need less: only the \
+        let text = "Compare for yourself: labelled images of each class, and new images of the same class drawn from the \
+                    model. This matters if you use samples, log p or typicality. Predictions need less: only the \
                     relative densities of the classes."
             .into();
         let figures = vec![
@@ -78,7 +75,7 @@ impl SampleCheck {
     fn sheet(&self, title: &str, pick: fn(&ClassImages) -> &Vec<Image>) -> ImageSheet {
         let first = self.images.iter().find_map(|class| pick(class).first());
         let row = |class: &ClassImages| {
-            (short(&class.class, 16), pick(class).iter().map(intensities).collect::<Vec<_>>())
+            SheetRow::ink(class.class.as_str(), pick(class).iter().map(intensities).collect())
         };
         ImageSheet {
             title: title.into(),
@@ -140,7 +137,7 @@ fn text(found: TwoSample, overview: &Overview) -> String {
     format!(
         "This is a classifier two-sample test (Lopez-Paz and Oquab, 2017). Rows drawn from the model are mixed with as \
          many of the {rows}; {classifier} learns to tell them apart on one half and is judged on the other. It was right \
-         on {} of {} rows (95\u{a0}% interval {} to {}), {verdict}.\n\nThis matters if you use samples, log p or \
+         for {} of {} rows (95\u{a0}% interval {} to {}), {verdict}.\n\nThis matters if you use samples, log p or \
          typicality. Predictions need less: only the relative densities of the classes.",
         percent(found.accuracy),
         found.n,
@@ -151,7 +148,7 @@ fn text(found: TwoSample, overview: &Overview) -> String {
 
 fn interval(found: TwoSample) -> Intervals {
     let estimate = Estimate {
-        name: "real or sampled?".into(),
+        name: "classifier".into(),
         value: 100.0 * found.accuracy,
         low: 100.0 * found.interval.low,
         high: 100.0 * found.interval.high,

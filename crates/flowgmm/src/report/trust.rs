@@ -144,7 +144,7 @@ impl Trust {
         Confusion {
             title: "Confusion".into(),
             caption: format!(
-                "{} by true class (down) and predicted class (across){twice}. The tints are shares of the true class.",
+                "{} by true class (down) and predicted class (across){twice}. Tints show shares of the true class.",
                 overview.capital()
             ),
             classes: overview.classes.clone(),
