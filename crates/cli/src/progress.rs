@@ -4,14 +4,14 @@
 mod pace;
 
 use std::{
-    io::{self, IsTerminal, Write},
+    io::{self, IsTerminal},
     time::{Duration, Instant},
 };
 
 use flowgmm::{Control, EpochRecord, Observer, Phase};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::{interrupt, text};
+use crate::{interrupt, output, text};
 use pace::{Pace, short};
 
 /// Time between two lines where there is no terminal.
@@ -72,7 +72,7 @@ impl Counter {
         match &mut self.display {
             Display::Quiet => {}
             Display::Lines { last } if last.elapsed() >= PAUSE => {
-                write_line(&format!("{what}: {done} of {total}"));
+                output::say(&format!("{what}: {done} of {total}"));
                 *last = Instant::now();
             }
             Display::Lines { .. } => {}
@@ -125,15 +125,15 @@ impl Progress {
 
     /// How to do something about a warning, on stderr.
     pub fn hint(&self, line: &str) {
-        write_line(&format!("hint: {line}"));
+        output::say(&format!("hint: {line}"));
     }
 
     /// A line on stderr, unless quiet.
     pub fn note(&self, line: &str) {
         match &self.display {
             Display::Quiet => {}
-            Display::Lines { .. } => write_line(line),
-            Display::Bar(bar) => bar.suspend(|| write_line(line)),
+            Display::Lines { .. } => output::say(line),
+            Display::Bar(bar) => bar.suspend(|| output::say(line)),
         }
     }
 
@@ -202,7 +202,7 @@ impl Observer for Progress {
         self.pace.see(self.phase_began.elapsed(), done);
         let due = matches!(&self.display, Display::Lines { last } if last.elapsed() >= PAUSE);
         if due {
-            write_line(&self.line(done));
+            output::say(&self.line(done));
             self.display = Display::Lines { last: Instant::now() };
         }
         if let Display::Bar(bar) = &self.display {
@@ -253,9 +253,4 @@ fn name(phase: &Phase) -> String {
         Phase::Section(name) => (*name).into(),
         _ => "working".into(),
     }
-}
-
-/// A line on stderr.
-pub fn write_line(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}"); // a closed stderr is no reason to stop
 }
