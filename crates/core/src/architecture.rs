@@ -150,6 +150,16 @@ impl Architecture {
                 "between 1 and 1024",
             ),
             ("architecture.between", self.between.len() <= MAX_BETWEEN, "a list of at most 16 layers"),
+            (
+                "architecture.depth with the layers between",
+                self.depth.saturating_mul(1 + self.between.len()) <= 1024 + self.between.len(),
+                "at most 1024 layers",
+            ),
+            (
+                "architecture.image",
+                self.image.as_ref().is_none_or(ImageFlow::is_possible),
+                "of images up to 65536 values whose sides every stage can halve, and of at most 512 couplings",
+            ),
             ("architecture.sigma", positive(self.sigma), "a positive number"),
             ("architecture.per_class", (1..=1000).contains(&self.per_class), "between 1 and 1000"),
             ("architecture.means", means, "of positive scale"),

@@ -50,7 +50,7 @@ fn stored(layer: &BijectionSpec, dim: usize) -> f64 {
 /// Activations of one row that a layer holds at the same time: the two widest of its hidden values, input and output.
 fn live(layer: &BijectionSpec, dim: usize) -> f64 {
     let widest = match layer {
-        BijectionSpec::ConvAffine { shape, net, .. } => (net_width(*net) * area(*shape)) as f64,
+        BijectionSpec::ConvAffine { shape, net, .. } => net_width(*net) as f64 * area(*shape) as f64,
         BijectionSpec::FactorOut { shape, keep, layers } => inner(*shape, *keep, layers).live_activations(),
         BijectionSpec::Coupling { hidden, .. } => hidden.iter().copied().max().unwrap_or(0) as f64,
         BijectionSpec::Permutation { .. }
@@ -73,12 +73,12 @@ fn hidden(layer: &BijectionSpec, dim: usize) -> f64 {
                 // Two convolutions and the sum of a block, the skip path beside it.
                 ConvNet::Residual { blocks, .. } => 4 * blocks + 2,
             };
-            (layers * net_width(*net) * area(*shape)) as f64
+            layers as f64 * net_width(*net) as f64 * area(*shape) as f64
         }
         BijectionSpec::FactorOut { shape, keep, layers } => {
             inner(*shape, *keep, layers).stored_activations() / 2.0
         }
-        BijectionSpec::Coupling { hidden, .. } => hidden.iter().sum::<usize>() as f64,
+        BijectionSpec::Coupling { hidden, .. } => hidden.iter().map(|&width| width as f64).sum(),
         BijectionSpec::ChannelMix { .. } => dim as f64 / 2.0, // its input
         BijectionSpec::Permutation { .. }
         | BijectionSpec::ActNorm

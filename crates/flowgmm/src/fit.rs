@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use flowgmm_core::{Checkpoints, Resume, bits_per_dim, dequantised, tensor::Place, train::History};
+use flowgmm_core::{Checkpoints, DeviceName, Resume, bits_per_dim, dequantised, tensor::Place, train::History};
 use semisup::Classifier as _;
 
 use crate::{
@@ -190,13 +190,21 @@ pub struct FitPlan {
 }
 
 impl Training {
-    /// Chooses settings for these rows and overrides them as the request says.
+    /// Chooses settings for these rows and overrides them as the request says. Settings that describe no model, and a fit
+    /// that needs more memory than the machine has, are errors here.
     pub fn plan(&self, request: &Request, observer: &mut dyn Observer) -> Result<FitPlan> {
         observer.phase(&Phase::Choosing, None);
+        if self.data.image_shape().is_none() {
+            Cost::check_rows(&self.data)?;
+        }
         let recipe = Recipe::of(request.preset, &self.data, request.seed())?;
         let settings = Settings::gather(&recipe.config, &request.overrides)?;
         settings.config.validate()?;
+        Cost::check_flow(&settings.config, &self.data)?;
         let cost = Cost::of(&settings.config, &self.data);
+        if settings.device == DeviceName::Cpu {
+            cost.check_memory()?;
+        }
         let decisions = self.decisions.iter().cloned().chain(recipe.decisions).collect();
         Ok(FitPlan { settings, decisions, cost })
     }

@@ -4,6 +4,8 @@ use std::io;
 
 use flowgmm_data::wording::list;
 
+use crate::MOST_COLUMNS;
+
 /// An error of this crate. Lines, rows and columns count from 1.
 #[derive(thiserror::Error, Debug)]
 #[non_exhaustive]
@@ -58,6 +60,18 @@ pub enum Error {
         like: &'static str,
         /// What separates the cells.
         separator: &'static str,
+    },
+
+    /// A table with more columns than are read.
+    #[error(
+        "{name} has {found} columns, and at most {MOST_COLUMNS} are read. Transpose it if its rows and columns are \
+         swapped; otherwise leave columns out, or put a few principal components in their place"
+    )]
+    TooManyColumns {
+        /// The file.
+        name: String,
+        /// The number of columns, as far as they were counted.
+        found: u64,
     },
 
     /// Numbers where names of columns belong, and not usable as names.
@@ -251,6 +265,14 @@ impl Error {
         match error.kind() {
             InvalidData | InvalidInput | UnexpectedEof => Self::Damaged { name, format, why: reason(&error) },
             _ => Self::Io { name, source: error },
+        }
+    }
+
+    /// An error if there are more columns than are read.
+    pub(crate) fn check_columns(name: &str, found: u64) -> crate::Result<()> {
+        match found > MOST_COLUMNS {
+            true => Err(Self::TooManyColumns { name: name.into(), found }),
+            false => Ok(()),
         }
     }
 

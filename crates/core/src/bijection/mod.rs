@@ -48,6 +48,7 @@ use serde::{Deserialize, Serialize};
 pub use dropout::Dropout;
 pub use image::{ConvNet, ImageMask, ImageShape};
 pub use mask::Mask;
+pub(crate) use spec::MAX_WIDTH;
 pub use spec::BijectionSpec;
 pub use transform::{Form, Transform};
 
