@@ -9,7 +9,7 @@
 
 use std::time::Instant;
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use flowgmm::{
     Flow, FlowGmm, FlowSpec, Means, Mixture, MixtureSpec, MixtureValues,
     bijection::{Form, Init},

@@ -15,9 +15,8 @@ use flowgmm_bench::{
 use crate::{
     Global,
     exit::{Failure, Result},
-    interrupt, output,
-    progress::write_line,
-    text,
+    files::same_file,
+    interrupt, output, text,
 };
 
 /// Arguments of `bench`.
@@ -29,10 +28,10 @@ pub struct Args {
     #[arg(long, value_name = "NAME", num_args = 1..)]
     only: Vec<String>,
     /// Directory of results and tables [default: beside the plan, results/PLAN]
-    #[arg(long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Directory of the data [default: FLOWGMM_DATA, else ../shared/data]
-    #[arg(long, value_name = "DIR", env = "FLOWGMM_DATA", default_value = "../shared/data")]
+    #[arg(short, long, value_name = "DIR", env = "FLOWGMM_DATA", default_value = "../shared/data")]
     data: PathBuf,
     /// Leave out datasets that are not there, instead of failing
     #[arg(long)]
@@ -50,6 +49,12 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args, global: &Global) -> Result<()> {
+    if let Some(update) = args.update.as_ref().filter(|update| same_file(update, &args.plan)) {
+        return Err(Failure::Usage(format!(
+            "--update {} is the plan itself; name the page",
+            text::path(update)
+        )));
+    }
     interrupt::listen()?;
     let registry = flowgmm_bench::registry();
     let plan = Plan::read(&args.plan).and_then(|plan| plan.only(&args.only)).map_err(failure)?;
@@ -102,8 +107,8 @@ fn compete(args: &Args, global: &Global, plan: &Plan, registry: &Registry, resul
 
 fn tell(event: &RunEvent) {
     match event {
-        RunEvent::Finished(record) => write_line(&line(record)),
-        RunEvent::Skipped(skipped) => write_line(&format!("skipped: {}: {}", skipped.dataset, skipped.why)),
+        RunEvent::Finished(record) => output::say(&line(record)),
+        RunEvent::Skipped(skipped) => output::say(&format!("skipped: {}: {}", skipped.dataset, skipped.why)),
         RunEvent::Loading(_) | RunEvent::Started { .. } => {}
     }
 }

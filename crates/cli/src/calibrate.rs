@@ -7,7 +7,8 @@ use serde_json::json;
 use crate::{
     Global, OnDevice,
     exit::Result,
-    output::{self, check_writable},
+    files::{Files, Kind},
+    interrupt, output,
     progress::Progress,
     reading::{ReadingArgs, Truth},
     text,
@@ -22,9 +23,12 @@ pub struct Args {
     file: PathBuf,
     #[command(flatten)]
     truth: Truth,
-    /// Model file to write [default: the same]
-    #[arg(long, value_name = "OUT")]
+    /// Model file to write
+    #[arg(short, long, value_name = "OUT", required_unless_present = "in_place", help_heading = "Output")]
     out: Option<PathBuf>,
+    /// Replace the model file by the calibrated one
+    #[arg(long, conflicts_with = "out", help_heading = "Output")]
+    in_place: bool,
     #[command(flatten)]
     reading: ReadingArgs,
     #[command(flatten)]
@@ -34,8 +38,13 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args, global: &Global) -> Result<()> {
     let out = args.out.as_ref().unwrap_or(&args.model);
-    check_writable(out)?;
-    let model = args.device.load(&args.model)?;
+    // In place, the model is what is to be replaced; the rows never are.
+    let read = [("MODEL", Some(&args.model).filter(|_| !args.in_place)), ("FILE", Some(&args.file))];
+    let files = Files::new(global.force);
+    let files = read.into_iter().fold(files, |files, (argument, path)| files.reads(argument, path));
+    files.writes(if args.in_place { "MODEL" } else { "--out" }, Some(out), Kind::Model).check()?;
+    interrupt::listen()?;
+    let model = args.device.load(&args.model, Some(&args.file))?;
     let source = args.truth.of(args.reading.source(&args.file));
     let found = flowgmm::calibrate(&model, &source, &mut Progress::new(global.quiet))?;
     output::warn(&found.warnings);
@@ -57,6 +66,6 @@ pub fn run(args: &Args, global: &Global) -> Result<()> {
         ("negative log-likelihood", change(before.nll, after.nll)),
         ("calibration error (ECE)", change(before.ece, after.ece)),
         ("Brier score", change(before.brier, after.brier)),
-        ("model", out.display().to_string()),
+        ("model", text::path(out)),
     ]))
 }

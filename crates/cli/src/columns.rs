@@ -9,6 +9,7 @@ use crate::text;
 
 /// What columns are, where the program would guess otherwise.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Columns")]
 pub struct DeclaredArgs {
     /// Column of numbers; any text in it is a missing cell
     #[arg(long, value_name = "COLUMN")]

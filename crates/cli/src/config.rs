@@ -2,11 +2,14 @@
 
 use std::{fs, num::NonZeroUsize, path::Path};
 
-use flowgmm::{Engine, Override, SettingOrigin, Settings};
+use flowgmm::{Engine, FitPlan, Override, SettingOrigin, Settings};
 use serde_json::{Map, Value};
 use toml_edit::{Array, DocumentMut, Formatted, InlineTable, Item, Table};
 
-use crate::exit::{Failure, Result};
+use crate::{
+    exit::{Failure, Result},
+    text,
+};
 
 /// The settings in a TOML file.
 pub fn read(path: &Path) -> Result<Override> {
@@ -18,7 +21,7 @@ pub fn read(path: &Path) -> Result<Override> {
 
 /// What to say of a setting that is wrong in a file.
 pub fn wrong(path: &Path, what: &str) -> Failure {
-    Failure::Usage(format!("config file {}: {what}", path.display()))
+    Failure::Usage(format!("config file {}: {what}", text::path(path)))
 }
 
 /// The number of threads that a file asks for, if it can be read.
@@ -27,13 +30,17 @@ pub fn threads(path: &Path) -> Option<NonZeroUsize> {
     NonZeroUsize::new(usize::try_from(document.get("threads")?.as_integer()?).ok()?)
 }
 
-/// Every setting and where it came from, as TOML that `--config` reads.
-pub fn to_toml(settings: &Settings, threads: usize) -> String {
+/// Every setting and where it came from, and why it was chosen, as TOML that `--config` reads.
+pub fn to_toml(plan: &FitPlan, threads: usize) -> String {
+    let settings = &plan.settings;
     let mut tree = settings.tree().clone();
     tree["threads"] = threads.into();
     let mut document = DocumentMut::new();
     fill(document.as_table_mut(), &tree, "", settings);
-    document.to_string()
+    let reasons = plan.decisions.iter().map(|d| (d.what.as_str(), text::decision(d))).collect::<Vec<_>>();
+    let reasons = text::facts(&reasons);
+    let reasons = reasons.lines().map(|line| format!("# {line}\n")).collect::<String>();
+    format!("{reasons}{document}")
 }
 
 fn fill(table: &mut Table, tree: &Value, path: &str, settings: &Settings) {

@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::{
     Global,
     exit::{Failure, Result},
+    files::{Files, Kind},
     interrupt,
     output::{self, TableOutput, write_whole},
     progress::Progress,
@@ -22,10 +23,10 @@ pub struct Args {
     #[arg(value_name = "NAME")]
     names: Vec<Name>,
     /// Directory for the report and its figures
-    #[arg(long, value_name = "DIR", default_value = "flowgmm-demo")]
+    #[arg(short, long, value_name = "DIR", default_value = "flowgmm-demo")]
     out: PathBuf,
     /// Seed of data, labels and fits
-    #[arg(long, value_name = "N", default_value_t = 0, env = "FLOWGMM_SEED")]
+    #[arg(short, long, value_name = "N", default_value_t = 0, env = "FLOWGMM_SEED", hide_env = true)]
     seed: u64,
 }
 
@@ -56,7 +57,7 @@ impl ValueEnum for Name {
 pub fn run(args: &Args, global: &Global) -> Result<()> {
     fs::create_dir_all(&args.out).map_err(Failure::io(&args.out))?;
     let report = args.out.join("report.html");
-    output::check_writable(&report)?;
+    Files::new(global.force).writes("report", Some(&report), Kind::Page).check()?;
     interrupt::listen()?;
     let names: Vec<ProblemName> = args.names.iter().map(|name| name.0).collect();
     let mut progress = Progress::new(global.quiet);
@@ -79,7 +80,7 @@ pub fn run(args: &Args, global: &Global) -> Result<()> {
     let head = head.map(String::from).to_vec();
     let rows: Vec<_> = [head].into_iter().chain(found.problems.iter().map(row)).collect();
     let table = text::columns(&rows);
-    output::print(&format!("Test accuracy\n\n{table}\n{} shows the pictures.\n", report.display()))
+    output::print(&format!("Test accuracy\n\n{table}\n{} shows the pictures.\n", text::path(&report)))
 }
 
 /// The page, its figures, and the rows as tables that can be tried with `fit`, `predict` and `evaluate`.
@@ -88,7 +89,7 @@ fn write(found: &Demo, args: &Args) -> Result<()> {
         write_whole(&args.out.join(name), content.as_bytes())?;
     }
     for (name, table) in &found.tables {
-        let mut out = TableOutput::new(&args.out.join(name));
+        let mut out = TableOutput::at(&args.out.join(name));
         out.write(table.clone())?;
         out.finish()?;
     }

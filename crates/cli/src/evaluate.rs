@@ -7,7 +7,7 @@ use flowgmm::Evaluation;
 use crate::{
     Global, OnDevice,
     exit::Result,
-    output,
+    interrupt, output,
     progress::Progress,
     reading::{ReadingArgs, Truth},
     text,
@@ -18,8 +18,7 @@ use crate::{
 pub struct Args {
     /// Model file
     model: PathBuf,
-    /// Table with the model's columns and a label; rows without one are skipped. `-` reads standard input. Or images with
-    /// labels, if the model was fitted to images
+    /// Table with the model's columns and a label; rows without one are skipped. Or images with labels
     file: PathBuf,
     #[command(flatten)]
     truth: Truth,
@@ -31,7 +30,8 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args, global: &Global) -> Result<()> {
-    let model = args.device.load(&args.model)?;
+    interrupt::listen()?;
+    let model = args.device.load(&args.model, Some(&args.file))?;
     let source = args.truth.of(args.reading.source(&args.file));
     let found = flowgmm::evaluate(&model, &source, &mut Progress::new(global.quiet))?;
     output::warn(&found.warnings);
@@ -58,9 +58,10 @@ fn describe(found: &Evaluation) -> String {
 
 /// The confusion matrix as text: a row for each true class.
 fn confusion(classes: &[String], counts: &[Vec<usize>]) -> String {
-    let head = ["true \\ predicted".to_string()].into_iter().chain(classes.iter().cloned()).collect();
+    let shown = |class: &String| text::name(class).into_owned();
+    let head = ["true \\ predicted".to_string()].into_iter().chain(classes.iter().map(shown)).collect();
     let rows = classes.iter().zip(counts).map(|(class, counts)| {
-        [class.clone()].into_iter().chain(counts.iter().map(usize::to_string)).collect()
+        [shown(class)].into_iter().chain(counts.iter().map(usize::to_string)).collect()
     });
     text::columns(&[head].into_iter().chain(rows).collect::<Vec<_>>())
 }

@@ -9,6 +9,8 @@ use std::{
 
 use flowgmm::{ErrorKind, Need};
 
+use crate::output;
+
 /// The codes, for `--help`.
 pub const HELP: &str = "Exit codes: 0 ok, 1 internal error, 2 usage, 3 bad data, 4 bad model file, 5 input or \
                         output failed, 6 training diverged, 130 interrupted";
@@ -130,9 +132,7 @@ pub fn conclude(run: impl FnOnce() -> Result<()>) -> ExitCode {
 }
 
 fn say(failure: &Failure) {
-    use io::Write as _;
-    // Not `eprintln!`: a closed stderr must not become a second failure.
-    let _ = writeln!(io::stderr(), "error: {failure}");
+    output::say(&format!("error: {failure}"));
 }
 
 #[cfg(test)]

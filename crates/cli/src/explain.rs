@@ -8,8 +8,8 @@ use serde_json::json;
 use crate::{
     Global, OnDevice,
     exit::{Failure, Result},
-    interrupt,
-    output::{self, check_writable},
+    files::{Files, Kind},
+    interrupt, output,
     progress::Progress,
     reading::{ReadingArgs, Truth},
     text,
@@ -20,18 +20,18 @@ use crate::{
 pub struct Args {
     /// Model file
     model: PathBuf,
-    /// Table with the model's columns, or images: best rows that the model was not fitted to, some or all with labels
+    /// Table with the model's columns, or images; best rows it was not fitted to, some with labels
     file: PathBuf,
     #[command(flatten)]
     truth: Truth,
-    /// Rows or images from elsewhere: how well can the model tell them from its own?
-    #[arg(long, value_name = "PATH", alias = "out-of-domain")]
+    /// Rows from elsewhere: how well can the model tell them from its own?
+    #[arg(long, value_name = "PATH", alias = "out-of-domain", help_heading = "More rows")]
     out_of_distribution: Option<PathBuf>,
-    /// Rows or images without labels to choose from: which should be labelled next?
-    #[arg(long, value_name = "PATH")]
+    /// Rows without labels to choose from: which should be labelled next?
+    #[arg(long, value_name = "PATH", help_heading = "More rows")]
     unlabelled: Option<PathBuf>,
     /// Page to write; with --json the findings go to standard output as well
-    #[arg(long, value_name = "PAGE.html", default_value = "explain.html")]
+    #[arg(short, long, value_name = "PAGE.html", default_value = "explain.html", help_heading = "Output")]
     out: PathBuf,
     /// Most rows looked at; of more, a random sample is taken [default: 10000, of images 2000]
     #[arg(long, value_name = "N")]
@@ -40,7 +40,7 @@ pub struct Args {
     #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
     alpha: f64,
     /// Seed of samples, splits and draws
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(short, long, value_name = "N", default_value_t = 0)]
     seed: u64,
     #[command(flatten)]
     reading: ReadingArgs,
@@ -56,9 +56,16 @@ pub fn run(args: &Args, global: &Global) -> Result<()> {
     if args.rows == Some(0) {
         return Err(Failure::Usage("--rows must be at least 1".into()));
     }
-    check_writable(&args.out)?;
+    Files::new(global.force)
+        .reads("MODEL", [&args.model])
+        .reads("FILE", [&args.file])
+        .reads("--labels", &args.truth.labels)
+        .reads("--out-of-distribution", &args.out_of_distribution)
+        .reads("--unlabelled", &args.unlabelled)
+        .writes("--out", Some(&args.out), Kind::Page)
+        .check()?;
     interrupt::listen()?;
-    let model = args.device.load(&args.model)?;
+    let model = args.device.load(&args.model, Some(&args.file))?;
     let other = |path: &Option<PathBuf>| path.as_ref().map(|path| args.reading.source(path));
     let request = ExplainRequest {
         out_of_distribution: other(&args.out_of_distribution),

@@ -11,8 +11,8 @@ use std::{
 
 use clap::{ArgMatches, ValueEnum, parser::ValueSource};
 use flowgmm::{
-    Checkpoint, Engine, Evaluation, Fit, FitPlan, Override, Preset, ReportRequest, Request, Resume,
-    SettingOrigin, Source, Training,
+    Checkpoint, Engine, Fit, FitPlan, Override, Preset, ReportRequest, Request, Resume, SettingOrigin,
+    Source, Training, report::Summary,
 };
 use serde_json::{Value, json};
 
@@ -21,89 +21,122 @@ use crate::{
     columns::{self, DeclaredArgs},
     config,
     exit::{Failure, Result},
+    files::{Files, Kind},
     interrupt,
     learner::LearnerRun,
-    output::{self, check_writable, write_whole},
+    output::{self, write_whole},
     progress::Progress,
     reading::{ReadingArgs, is_standard},
+    text,
 };
 use images::ImageArgs;
 use outcome::Outcome;
 
 /// Arguments of `fit`.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Rows")]
 pub struct Args {
-    /// Table: CSV, TSV or JSON lines (also gzipped), Parquet, Arrow, NPY or NPZ. `-` reads standard input. Or images: a folder with a
-    /// folder of PNG or JPEG files for each class and `unlabelled` for the rest, an IDX file with --labels, CIFAR-10's
-    /// .bin, SVHN's .mat, or an NPZ file with uint8 images `x` [n, h, w], [n, c, h, w] or [n, h, w, c] and labels `y`
+    /// Table: CSV, TSV, JSON lines (also gzipped), Parquet, Arrow, NPY or NPZ; `-` reads standard input. Or images: a
+    /// folder with a folder for each class and `unlabelled`, IDX, CIFAR-10's .bin, SVHN's .mat, NPZ
     file: PathBuf,
-    /// Of a table: the column that holds the label; an empty cell means unlabelled
-    #[arg(long, value_name = "COLUMN")]
+    /// Column that holds the label; an empty cell means unlabelled
+    #[arg(short, long, value_name = "COLUMN")]
     label: Option<String>,
     /// Value of the label column that means unlabelled, besides an empty cell
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     unlabelled_value: Vec<String>,
     /// More tables of unlabelled rows with the same columns, or more images
-    #[arg(long, value_name = "FILE", num_args = 1..)]
+    #[arg(short, long, value_name = "FILE", num_args = 1..)]
     unlabelled: Vec<PathBuf>,
-    /// Table or images with labels to evaluate the model on at the end; used for nothing else
-    #[arg(long, value_name = "FILE")]
+    /// Rows with labels to evaluate the model on at the end; used for nothing else
+    #[arg(short, long, value_name = "FILE")]
     pub test: Option<PathBuf>,
+    #[command(flatten)]
+    images: ImageArgs,
+    #[command(flatten)]
+    declared: DeclaredArgs,
+    /// Column of running text, to be embedded by --encoder
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
+    text: Vec<String>,
+    /// Print what each column is taken for, and exit
+    #[arg(long, help_heading = "Columns")]
+    print_schema: bool,
     #[command(flatten)]
     reading: ReadingArgs,
     #[command(flatten)]
-    declared: DeclaredArgs,
+    pub output: OutputArgs,
     #[command(flatten)]
-    images: ImageArgs,
-    /// Column of running text, to be embedded by --encoder
-    #[arg(long, value_name = "COLUMN")]
-    text: Vec<String>,
-    /// Where settings come from
-    #[arg(long, value_name = "NAME", default_value = "auto", env = "FLOWGMM_PRESET")]
-    preset: PresetName,
-    /// Print what each column is taken for, and exit
-    #[arg(long)]
-    print_schema: bool,
-    /// Model file to write
-    #[arg(long, value_name = "OUT", required_unless_present_any = ["print_config", "print_schema", "learner"])]
-    model: Option<PathBuf>,
-    /// Another learner in FlowGMM's place, to compare with: any that `bench` knows. It leaves no model file
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["model", "report", "config", "preset", "engine",
-        "device", "checkpoint", "print_config", "print_schema"])]
-    pub learner: Option<String>,
-    /// With --learner: class and probabilities of every row or image, those with a label too, in their order
-    #[arg(long, value_name = "OUT")]
-    pub predictions: Option<PathBuf>,
-    /// HTML report to write: what the data look like, what was chosen, how far to trust the model, and whether the
-    /// unlabelled rows help; measuring that takes about as long again as the fit
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["print_config", "print_schema"])]
-    report: Option<PathBuf>,
-    /// Seed of all randomness [default: 0]
-    #[arg(long, value_name = "N", env = "FLOWGMM_SEED")]
-    pub seed: Option<u64>,
+    pub settings: SettingArgs,
     #[command(flatten)]
     device: OnDevice,
-    /// Training steps [default: as the data need]; with --learner, of one that is trained in steps
-    #[arg(long, value_name = "N", env = "FLOWGMM_STEPS")]
-    pub steps: Option<usize>,
-    /// Code that computes couplings [default: fused]
-    #[arg(long, value_name = "ENGINE", env = "FLOWGMM_ENGINE")]
-    engine: Option<EngineName>,
-    /// TOML file with settings that differ from the defaults (see --print-config)
-    #[arg(long, value_name = "FILE", env = "FLOWGMM_CONFIG")]
-    pub config: Option<PathBuf>,
-    /// Print every setting and where it came from, and exit
-    #[arg(long)]
-    print_config: bool,
-    /// Directory for a checkpoint, so that an interrupted fit can go on
-    #[arg(long, value_name = "DIR", env = "FLOWGMM_CHECKPOINT")]
+}
+
+/// What `fit` writes.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Output")]
+pub struct OutputArgs {
+    /// Model file to write
+    #[arg(short, long, value_name = "OUT", required_unless_present_any = ["print_config", "print_schema", "learner"])]
+    model: Option<PathBuf>,
+    /// HTML report to write: what was chosen, how far to trust it; takes about as long again
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["print_config", "print_schema"])]
+    report: Option<PathBuf>,
+    /// Directory for checkpoints, so that an interrupted fit can go on
+    #[arg(long, value_name = "DIR", env = "FLOWGMM_CHECKPOINT", hide_env = true)]
     checkpoint: Option<PathBuf>,
     /// Go on from the checkpoint if there is one
     #[arg(long, requires = "checkpoint")]
     resume: bool,
     /// Time between checkpoints
-    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, allow_negative_numbers = true, env = "FLOWGMM_CHECKPOINT_EVERY")]
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, allow_negative_numbers = true,
+        env = "FLOWGMM_CHECKPOINT_EVERY", hide_short_help = true, hide_long_help = true)]
     checkpoint_every: Duration,
+    /// With --learner: class and probabilities of every row or image, those with a label too, in their order
+    #[arg(long, value_name = "OUT", hide_short_help = true, hide_long_help = true)]
+    pub predictions: Option<PathBuf>,
+}
+
+/// How `fit` learns.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Settings")]
+pub struct SettingArgs {
+    /// Where settings come from: auto (the data), paper or reference-code (the authors')
+    #[arg(
+        short,
+        long,
+        value_name = "NAME",
+        default_value = "auto",
+        env = "FLOWGMM_PRESET",
+        hide_env = true,
+        hide_possible_values = true,
+        hide_default_value = true
+    )]
+    preset: PresetName,
+    /// Seed of all randomness [default: 0]
+    #[arg(short, long, value_name = "N", env = "FLOWGMM_SEED", hide_env = true)]
+    pub seed: Option<u64>,
+    /// Training steps [default: as the data need]
+    #[arg(long, value_name = "N", env = "FLOWGMM_STEPS", hide_env = true)]
+    pub steps: Option<usize>,
+    /// TOML file with settings that differ from the defaults
+    #[arg(short, long, value_name = "FILE", env = "FLOWGMM_CONFIG", hide_env = true)]
+    pub config: Option<PathBuf>,
+    /// Print every setting and whether it was chosen, given or default, and exit
+    #[arg(long)]
+    print_config: bool,
+    /// Another learner in FlowGMM's place, to compare with: any that `bench` knows
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["model", "report", "config", "preset", "engine",
+        "device", "checkpoint", "print_config", "print_schema"])]
+    pub learner: Option<String>,
+    /// Code that computes couplings [default: fused]
+    #[arg(
+        long,
+        value_name = "ENGINE",
+        env = "FLOWGMM_ENGINE",
+        hide_short_help = true,
+        hide_long_help = true
+    )]
+    engine: Option<EngineName>,
 }
 
 /// Where settings come from.
@@ -131,12 +164,9 @@ enum EngineName {
 /// Runs the command.
 pub fn run(args: &Args, global: &Global, matches: &ArgMatches) -> Result<()> {
     let began = Instant::now();
-    if let Some(model) = &args.model {
-        check_writable(model)?;
-    }
+    args.check_files(global)?;
     let request = args.request(matches)?;
     args.refuse_what_does_not_fit(&request.source)?;
-    check_report(args)?;
     let learner = LearnerRun::asked_for(args)?;
     interrupt::listen()?;
     let mut progress = Progress::new(global.quiet);
@@ -154,9 +184,9 @@ pub fn run(args: &Args, global: &Global, matches: &ArgMatches) -> Result<()> {
         return learner.run(args, &training, test.as_ref(), global, progress);
     }
     let plan = training.plan(&request, &mut progress).map_err(|error| args.named_config(error))?;
-    let Some(path) = args.model.as_ref().filter(|_| !args.print_config) else {
-        let threads = global.threads(args.config.as_deref());
-        return output::print(&config::to_toml(&plan.settings, threads));
+    let Some(path) = args.output.model.as_ref().filter(|_| !args.settings.print_config) else {
+        let threads = global.threads(args.config());
+        return output::print(&config::to_toml(&plan, threads));
     };
     announce(&plan, &training, &mut progress);
     let fit = training.fit(plan, &request, began, &mut progress).map_err(|error| args.interrupted(error))?;
@@ -164,35 +194,15 @@ pub fn run(args: &Args, global: &Global, matches: &ArgMatches) -> Result<()> {
     let evaluation =
         test.as_ref().map(|test| flowgmm::evaluate(&fit.model, test, &mut progress)).transpose()?;
     output::warn(evaluation.as_ref().map_or(&[], |found| &found.warnings));
-    conclude(args, &fit, path, test.as_ref(), evaluation, global, progress)
-}
-
-/// Writes the report if one is wanted, and sums up.
-fn conclude(
-    args: &Args,
-    fit: &Fit,
-    path: &Path,
-    test: Option<&Source>,
-    evaluation: Option<Evaluation>,
-    global: &Global,
-    mut progress: Progress,
-) -> Result<()> {
-    let report = match &args.report {
-        None => None,
-        Some(to) => {
-            let model_name = Some(path.display().to_string());
-            let request = ReportRequest { test, name: table_name(&args.file), model_name };
-            let report =
-                flowgmm::report(fit, &request, &mut progress).map_err(|error| no_report(error, path))?;
-            write_whole(to, report.to_page().to_html().as_bytes())?;
-            output::warn(&report.warnings);
-            Some((to.as_path(), report.summary()))
-        }
-    };
+    let report = args.write_report(&fit, path, test.as_ref(), &mut progress)?;
     drop(progress);
-    let threads = global.threads(args.config.as_deref());
-    let outcome = Outcome { fit, path, threads, evaluation, report };
-    if global.json { output::print_json(&outcome.to_json()) } else { output::print(&outcome.to_text()) }
+    let threads = global.threads(args.config());
+    let outcome = Outcome { fit: &fit, path, threads, evaluation, report, seconds: began.elapsed() };
+    match (global.json, global.verbose) {
+        (true, _) => output::print_json(&outcome.to_json()),
+        (false, true) => output::print(&outcome.to_text()),
+        (false, false) => output::print(&outcome.summary()),
+    }
 }
 
 /// What an interrupted report leaves behind.
@@ -200,13 +210,51 @@ fn no_report(error: flowgmm::Error, model: &Path) -> Failure {
     match error.kind() {
         flowgmm::ErrorKind::Cancelled => Failure::Interrupted(format!(
             "interrupted while the report was made; the model is in {}, no report was written",
-            model.display()
+            text::path(model)
         )),
         _ => error.into(),
     }
 }
 
 impl Args {
+    /// The configuration file, if there is one.
+    pub fn config(&self) -> Option<&Path> {
+        self.settings.config.as_deref()
+    }
+
+    /// Refuses to write over what is read, or over files of another kind.
+    fn check_files(&self, global: &Global) -> Result<()> {
+        Files::new(global.force)
+            .reads("FILE", [&self.file])
+            .reads("--unlabelled", &self.unlabelled)
+            .reads("--test", &self.test)
+            .reads("--config", &self.settings.config)
+            .reads("--labels", &self.images.labels)
+            .reads("--labelled", &self.images.labelled)
+            .reads("--test-labels", &self.images.test_labels)
+            .writes("--model", self.output.model.as_ref(), Kind::Model)
+            .writes("--report", self.output.report.as_ref(), Kind::Page)
+            .writes("--predictions", self.output.predictions.as_ref(), Kind::Table)
+            .check()
+    }
+
+    /// Writes the report if one is wanted; its findings.
+    fn write_report<'a>(
+        &'a self,
+        fit: &Fit,
+        model: &Path,
+        test: Option<&Source>,
+        progress: &mut Progress,
+    ) -> Result<Option<(&'a Path, Summary)>> {
+        let Some(to) = &self.output.report else { return Ok(None) };
+        let model_name = Some(model.display().to_string());
+        let request = ReportRequest { test, name: table_name(&self.file), model_name };
+        let report = flowgmm::report(fit, &request, progress).map_err(|error| no_report(error, model))?;
+        write_whole(to, report.to_page().to_html().as_bytes())?;
+        output::warn(&report.warnings);
+        Ok(Some((to, report.summary())))
+    }
+
     /// What the library is asked for.
     fn request(&self, matches: &ArgMatches) -> Result<Request> {
         let more = |path: &PathBuf| self.reading.source(path);
@@ -216,7 +264,7 @@ impl Args {
         } else if let Some(labels) = &self.images.labels {
             source = source.label_file(labels);
         }
-        let resume = if self.resume { Resume::IfPresent } else { Resume::No };
+        let resume = if self.output.resume { Resume::IfPresent } else { Resume::No };
         Ok(Request {
             unlabelled: self.unlabelled.iter().map(more).collect(),
             unlabelled_values: self.unlabelled_value.clone(),
@@ -224,15 +272,15 @@ impl Args {
             texts: self.text.clone(),
             image_size: self.images.size,
             label_split: self.images.labelled.clone().map(|path| (path, self.images.split)),
-            preset: match self.preset {
+            preset: match self.settings.preset {
                 PresetName::Auto => Preset::Auto,
                 PresetName::Paper => Preset::Paper,
                 PresetName::ReferenceCode => Preset::ReferenceCode,
             },
             overrides: self.overrides(matches)?,
-            checkpoint: self.checkpoint.clone().map(|directory| Checkpoint {
+            checkpoint: self.output.checkpoint.clone().map(|directory| Checkpoint {
                 directory,
-                every: self.checkpoint_every,
+                every: self.output.checkpoint_every,
                 resume,
             }),
             ..Request::new(source)
@@ -241,21 +289,20 @@ impl Args {
 
     /// Settings of the config file, then those of variables and flags.
     fn overrides(&self, matches: &ArgMatches) -> Result<Vec<Override>> {
-        let engine = self.engine.map(|engine| match engine {
+        let engine = self.settings.engine.map(|engine| match engine {
             EngineName::Fused => Engine::Fused,
             EngineName::LowMemory => Engine::LowMemory,
             EngineName::Composed => Engine::Composed,
         });
         let threads = matches.get_one::<std::num::NonZeroUsize>("threads");
         let given: [(&str, &str, Option<Value>); 5] = [
-            ("seed", "seed", self.seed.map(|v| json!(v))),
+            ("seed", "seed", self.settings.seed.map(|v| json!(v))),
             ("threads", "threads", threads.map(|v| json!(v))),
             ("device", "device", self.device.device.map(|v| json!(v))),
             ("engine", "engine", engine.map(|v| json!(v))),
-            ("train.steps", "steps", self.steps.map(|v| json!(v))),
+            ("train.steps", "steps", self.settings.steps.map(|v| json!(v))),
         ];
-        let mut overrides =
-            self.config.as_deref().map(config::read).transpose()?.into_iter().collect::<Vec<_>>();
+        let mut overrides = self.config().map(config::read).transpose()?.into_iter().collect::<Vec<_>>();
         for (path, argument, value) in given {
             let origin = match matches.value_source(argument) {
                 Some(ValueSource::EnvVariable) => SettingOrigin::Environment,
@@ -285,7 +332,7 @@ impl Args {
             (true, _, Some(flag)) => Err(Failure::Usage(format!(
                 "{flag} is for tables, and {} holds images; leave it out, or name a column of labels with --label if it \
                  is a table",
-                self.file.display()
+                text::path(&self.file)
             ))),
             _ => Ok(()),
         }
@@ -298,14 +345,14 @@ impl Args {
             ("--text", !self.text.is_empty()),
             ("--unlabelled-value", !self.unlabelled_value.is_empty()),
             ("--numeric, --categorical, --date or --ignore", !self.declared.declared().is_empty()),
-            ("--preset reference-code", matches!(self.preset, PresetName::ReferenceCode)),
+            ("--preset reference-code", matches!(self.settings.preset, PresetName::ReferenceCode)),
         ];
         given.iter().find(|(_, given)| *given).map(|(flag, _)| *flag)
     }
 
     /// An error of the settings, with the file that they came from.
     fn named_config(&self, error: flowgmm::Error) -> Failure {
-        match (&error, &self.config) {
+        match (&error, self.config()) {
             (flowgmm::Error::Request(what), Some(path)) => config::wrong(path, what),
             _ => error.into(),
         }
@@ -314,29 +361,17 @@ impl Args {
     /// What an interrupted fit leaves behind.
     fn interrupted(&self, error: flowgmm::Error) -> Failure {
         let flowgmm::Error::Interrupted { step } = error else { return error.into() };
-        Failure::Interrupted(match &self.checkpoint {
+        Failure::Interrupted(match &self.output.checkpoint {
             None => format!(
                 "interrupted at step {step}; nothing was kept, since there is no --checkpoint directory"
             ),
             Some(directory) => format!(
                 "interrupted at step {step}; the work is kept in {}. Go on with:\n  {}",
-                directory.display(),
+                text::path(directory),
                 command_to_resume(std::env::args_os().collect())
             ),
         })
     }
-}
-
-/// Checks that a report can be written, and over nothing that this fit reads or writes.
-fn check_report(args: &Args) -> Result<()> {
-    let Some(report) = &args.report else { return Ok(()) };
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    let mut taken = [&args.file].into_iter().chain(&args.model).chain(&args.test).chain(&args.unlabelled);
-    if taken.any(|path| real(path) == real(report)) {
-        let what = format!("--report would replace {}; give it a name of its own", report.display());
-        return Err(Failure::Usage(what));
-    }
-    check_writable(report)
 }
 
 /// Says what a fit to images is about to take.
@@ -351,7 +386,7 @@ fn announce(plan: &FitPlan, training: &Training, progress: &mut Progress) {
 fn hint_at_texts(training: &Training, progress: &Progress) {
     let columns = training.schema.iter().flat_map(|schema| schema.columns());
     for column in columns.filter(|column| column.kind == flowgmm::data::ColumnKind::Text) {
-        progress.hint(&format!("to use the text: --text {} --encoder DIR", column.name));
+        progress.hint(&format!("to use the text: --text {} --encoder DIR", text::name(&column.name)));
     }
 }
 

@@ -4,16 +4,17 @@ use std::path::PathBuf;
 
 use flowgmm::{Card, Model, PixelRoundTrip};
 
-use crate::{Global, OnDevice, exit::Result, output, progress::Progress, reading::ReadingArgs, text};
+use crate::{
+    Global, OnDevice, exit::Result, interrupt, output, progress::Progress, reading::ReadingArgs, text,
+};
 
 /// Arguments of `inspect`.
 #[derive(clap::Args)]
 pub struct Args {
     /// Model file
     model: PathBuf,
-    /// Measure the certificate on the rows of this table too (4096 of them, drawn at random, if there are more), or on
-    /// these images (256), with their bits per pixel value
-    #[arg(long, value_name = "FILE")]
+    /// Rows or images to measure the round trip x -> z -> x on, too
+    #[arg(short, long, value_name = "FILE")]
     data: Option<PathBuf>,
     #[command(flatten)]
     reading: ReadingArgs,
@@ -23,7 +24,8 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args, global: &Global) -> Result<()> {
-    let model = args.device.load(&args.model)?;
+    interrupt::listen()?;
+    let model = args.device.load(&args.model, args.data.as_deref())?;
     let data = args.data.as_ref().map(|path| args.reading.source(path));
     let card = flowgmm::card(&model, data.as_ref(), &mut Progress::new(global.quiet))?;
     output::warn(&card.warnings);
@@ -64,7 +66,7 @@ fn describe(model: &Model, card: &Card) -> String {
         certified.push(("bits per pixel value", format!("{:.3}", images.bits_per_dim)));
     }
     let reasons: Vec<(&str, String)> =
-        card.decisions.iter().map(|d| (d.what.as_str(), format!("{} ({})", d.choice, d.why))).collect();
+        card.decisions.iter().map(|d| (d.what.as_str(), text::decision(d))).collect();
     let chosen =
         if reasons.is_empty() { String::new() } else { format!("\nchosen\n{}", text::facts(&reasons)) };
     facts.retain(|(_, value)| !value.is_empty());

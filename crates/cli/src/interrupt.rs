@@ -28,6 +28,11 @@ pub fn wanted() -> bool {
     WANTED.load(Ordering::SeqCst)
 }
 
+/// Ends a command between two chunks of its work if someone pressed Ctrl-C.
+pub fn stop_if_wanted() -> Result<()> {
+    if wanted() { Err(Failure::Interrupted("interrupted".into())) } else { Ok(()) }
+}
+
 /// From now on Ctrl-C removes the unfinished file and ends the program.
 pub fn exit_removing(temporary: &Path) -> Result<()> {
     install(Some(temporary.to_path_buf()))

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use crate::{
     Global, OnDevice,
     exit::Result,
-    output::{self, TableOutput},
+    files::{Files, Kind},
+    interrupt,
+    output::{self, TableArgs},
     progress::Progress,
     reading::ReadingArgs,
 };
@@ -17,16 +19,8 @@ pub struct EncodeArgs {
     model: PathBuf,
     /// Table with the model's columns, or images
     file: PathBuf,
-    /// File to write (.csv, .tsv, .parquet, .arrow, .jsonl or .json); `-` writes CSV to standard output. Columns: z1, z2, ...
-    #[arg(long, value_name = "OUT")]
-    out: PathBuf,
-    /// Layers of the flow to go through; 0 is the preprocessed row [default: all]
-    #[arg(long, value_name = "N")]
-    layer: Option<usize>,
     #[command(flatten)]
-    reading: ReadingArgs,
-    #[command(flatten)]
-    device: OnDevice,
+    latent: LatentArgs,
 }
 
 /// Arguments of `decode`.
@@ -36,12 +30,18 @@ pub struct DecodeArgs {
     model: PathBuf,
     /// Table with columns z1, z2, ... as `encode` writes it
     file: PathBuf,
-    /// File to write, in the columns and units of the training rows; `-` writes CSV to standard output
-    #[arg(long, value_name = "OUT")]
-    out: PathBuf,
-    /// Layers of the flow that the points went through [default: all]
+    #[command(flatten)]
+    latent: LatentArgs,
+}
+
+/// What both ways take. Numbers are written with every digit, so that a round trip is exact.
+#[derive(clap::Args)]
+struct LatentArgs {
+    /// Layers of the flow between the rows and the points; 0 is the preprocessed row [default: all]
     #[arg(long, value_name = "N")]
     layer: Option<usize>,
+    #[command(flatten)]
+    table: TableArgs,
     #[command(flatten)]
     reading: ReadingArgs,
     #[command(flatten)]
@@ -50,25 +50,46 @@ pub struct DecodeArgs {
 
 /// Runs `encode`.
 pub fn encode(args: &EncodeArgs, global: &Global) -> Result<()> {
-    let model = args.device.load(&args.model)?;
-    let source = args.reading.source(&args.file);
+    let EncodeArgs { model, file, latent } = args;
+    latent.check(model, file, global)?;
+    let model = latent.device.load(model, Some(file))?;
+    let source = latent.reading.source(file);
     let mut progress = Progress::new(global.quiet);
-    let mut chunks = flowgmm::encode(&model, &source, args.layer)?.observed_by(&mut progress);
-    let mut out = TableOutput::new(&args.out);
+    let mut chunks = flowgmm::encode(&model, &source, latent.layer)?.observed_by(&mut progress);
+    let mut out = latent.table.open(global.json, None);
+    let mut rows = 0;
     for chunk in &mut chunks {
-        out.write(chunk?.to_frame()?)?;
+        let chunk = chunk?.to_frame()?;
+        rows += chunk.n();
+        out.write(chunk)?;
     }
     output::warn(&chunks.into_warnings());
-    out.finish()
+    out.finish()?;
+    latent.table.conclude(global.json, "points", rows)
 }
 
 /// Runs `decode`.
-pub fn decode(args: &DecodeArgs) -> Result<()> {
-    let model = args.device.load(&args.model)?;
-    let source = args.reading.source(&args.file);
-    let mut out = TableOutput::new(&args.out);
-    for chunk in flowgmm::decode_table(&model, &source, args.layer)? {
-        out.write(chunk?)?;
+pub fn decode(args: &DecodeArgs, global: &Global) -> Result<()> {
+    let DecodeArgs { model, file, latent } = args;
+    latent.check(model, file, global)?;
+    let model = latent.device.load(model, Some(file))?;
+    let source = latent.reading.source(file);
+    let mut out = latent.table.open(global.json, None);
+    let mut rows = 0;
+    for chunk in flowgmm::decode_table(&model, &source, latent.layer)? {
+        interrupt::stop_if_wanted()?;
+        let chunk = chunk?;
+        rows += chunk.n();
+        out.write(chunk)?;
     }
-    out.finish()
+    out.finish()?;
+    latent.table.conclude(global.json, "decoded", rows)
+}
+
+impl LatentArgs {
+    fn check(&self, model: &PathBuf, file: &PathBuf, global: &Global) -> Result<()> {
+        let files = Files::new(global.force).reads("MODEL", [model]).reads("FILE", [file]);
+        files.writes("--out", self.table.path(), Kind::Table).check()?;
+        interrupt::listen()
+    }
 }

@@ -8,7 +8,7 @@ use crate::{
     Global, bench, columns,
     exit::{Failure, Result},
     fit::Args,
-    output::{self, TableOutput, check_writable},
+    output::{self, TableOutput},
     progress::Progress,
     text,
 };
@@ -21,9 +21,9 @@ pub struct LearnerRun {
 impl LearnerRun {
     /// The learner of `--learner`, if one is asked for. Checks the request before anything is read.
     pub fn asked_for(args: &Args) -> Result<Option<Self>> {
-        let Some(name) = &args.learner else {
+        let Some(name) = &args.settings.learner else {
             // clap forgets `requires` where the required argument conflicts with a present one.
-            return match args.predictions {
+            return match args.output.predictions {
                 None => Ok(None),
                 Some(_) => Err(Failure::Usage(
                     "--predictions goes with --learner; a model's predictions are written by `flowgmm predict`".into(),
@@ -36,18 +36,17 @@ impl LearnerRun {
             let message = format!("--learner {name}: unknown; known are {}", known.join(", "));
             return Err(Failure::Usage(message));
         }
-        let steps = args.steps.unwrap_or_default();
+        let steps = args.settings.steps.unwrap_or_default();
         registry
-            .learner(name, args.steps)
+            .learner(name, args.settings.steps)
             .map_err(|_| Failure::Usage(format!("--learner {name} cannot be trained for {steps} steps")))?;
-        match &args.predictions {
-            Some(path) => check_writable(path)?,
+        match &args.output.predictions {
             None if args.test.is_none() => {
                 return Err(Failure::Usage(format!(
                     "--learner {name} leaves no model file: ask for --predictions OUT, or for scores with --test FILE"
                 )));
             }
-            None => {}
+            _ => {}
         }
         Ok(Some(Self { name: name.clone() }))
     }
@@ -61,17 +60,17 @@ impl LearnerRun {
         global: &Global,
         mut progress: Progress,
     ) -> Result<()> {
-        let seed = args.seed.unwrap_or(0);
-        let fit = fit_learner(&self.name, training, args.steps, seed).map_err(bench::failure)?;
+        let seed = args.settings.seed.unwrap_or(0);
+        let fit = fit_learner(&self.name, training, args.settings.steps, seed).map_err(bench::failure)?;
         let test = test.map(|test| fit.evaluate(test, &mut progress)).transpose().map_err(bench::failure)?;
         drop(progress);
         output::warn(test.as_ref().map_or(&[], |found| &found.warnings));
-        if let Some(path) = &args.predictions {
-            let mut out = TableOutput::new(path);
+        if let Some(path) = &args.output.predictions {
+            let mut out = TableOutput::at(path);
             out.write(fit.predictions().map_err(bench::failure)?)?;
             out.finish()?;
         }
-        let predictions = args.predictions.as_ref().map(|path| path.display().to_string());
+        let predictions = args.output.predictions.as_ref().map(|path| path.display().to_string());
         if global.json {
             let mut object = serde_json::to_value(&fit.report).expect("plain data");
             object["layout"] = json!(training.rows.layout());
@@ -102,6 +101,6 @@ fn describe(
     ];
     facts.extend(test.map(|found| ("test", text::tested(&found.scores))));
     facts.push(("time", format!("{:.1} s", report.seconds)));
-    facts.extend(predictions.map(|path| ("predictions", path)));
+    facts.extend(predictions.map(|to| ("predictions", text::path(to.as_ref()))));
     text::facts(&facts)
 }

@@ -16,6 +16,7 @@ mod demo;
 mod evaluate;
 mod exit;
 mod explain;
+mod files;
 mod fit;
 mod inspect;
 mod interrupt;
@@ -25,8 +26,10 @@ mod output;
 mod predict;
 mod progress;
 mod reading;
+mod reference;
 mod sample;
 mod text;
+mod version;
 
 use std::{num::NonZeroUsize, path::Path, process::ExitCode};
 
@@ -35,10 +38,17 @@ use flowgmm::{DeviceName, Model, tensor::Place};
 
 use exit::{Failure, Result};
 
-/// Semi-supervised learning with normalizing flows: one model that classifies, gives probabilities, scores how
-/// typical a row is, and generates new rows.
+/// Learn from many rows and few labels: one model that classifies, gives probabilities, scores how typical a row is,
+/// and generates new rows
 #[derive(Parser)]
-#[command(name = "flowgmm", version, arg_required_else_help = true, after_help = exit::HELP)]
+#[command(
+    name = "flowgmm",
+    version = version::SHORT,
+    long_version = version::long(),
+    arg_required_else_help = true,
+    max_term_width = 100,
+    after_help = exit::HELP
+)]
 struct Cli {
     #[command(flatten)]
     global: Global,
@@ -48,47 +58,87 @@ struct Cli {
 
 /// What every command takes.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Global options")]
 struct Global {
-    /// Threads to use [default: all cores]
-    #[arg(long, global = true, value_name = "N", env = "FLOWGMM_THREADS")]
-    threads: Option<NonZeroUsize>,
-    /// One JSON object on standard output instead of text
+    /// Results on standard output as JSON: one object, or one for each row of a table
     #[arg(long, global = true)]
     json: bool,
-    /// No progress on stderr
-    #[arg(long, global = true)]
+    /// No progress on standard error
+    #[arg(short, long, global = true)]
     quiet: bool,
-    /// Log what happens inside to stderr: error, warn, info, debug or trace [default: off]
-    #[arg(long, global = true, value_name = "LEVEL", env = "FLOWGMM_LOG")]
+    /// Say everything that is known
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    verbose: bool,
+    /// Replace files of another kind
+    #[arg(short, long, global = true)]
+    force: bool,
+    /// Threads to use [default: all cores]
+    #[arg(short = 'j', long, global = true, value_name = "N", env = "FLOWGMM_THREADS", hide_env = true)]
+    threads: Option<NonZeroUsize>,
+    /// Log what happens inside to standard error: error, warn, info, debug or trace [default: off]
+    #[arg(
+        long,
+        global = true,
+        value_name = "LEVEL",
+        env = "FLOWGMM_LOG",
+        hide_short_help = true,
+        hide_long_help = true
+    )]
     log: Option<String>,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    /// Fit the toy problems of the paper and handwritten digits, and write a report with pictures
+    /// Fit the paper's toy problems and handwritten digits, and write a report with pictures
+    #[command(after_help = "Example:\n  flowgmm demo moons digits --out demo")]
     Demo(demo::Args),
     /// Learn a model from a table in which some rows carry a label, or from images
+    #[command(
+        after_help = "Example:\n  flowgmm fit train.csv --label species --model iris.flow --report report.html\n\
+                            All flags: flowgmm man fit"
+    )]
     Fit(Box<fit::Args>),
-    /// Give each row of a table, or each image, a class, class probabilities, a log-likelihood and how typical it is
+    /// Give each row a class, probabilities, a log-likelihood and how typical it is
+    #[command(after_help = "Example:\n  flowgmm predict iris.flow new.csv --keep id > predictions.csv\n\
+                            Columns: class, p_<class>, log_p_<class>, log_p, boundary, typicality")]
     Predict(predict::Args),
     /// Compare a model's predictions with known labels
+    #[command(after_help = "Example:\n  flowgmm evaluate iris.flow test.csv")]
     Evaluate(evaluate::Args),
-    /// Fit a model's confidence to labelled rows, so that its probabilities can be believed
+    /// Fit a model's confidence to labelled rows that it has not seen
+    #[command(after_help = "Example:\n  flowgmm calibrate iris.flow held-out.csv --out calibrated.flow")]
     Calibrate(calibrate::Args),
-    /// Show on one page what a model does with rows or images, and how far each prediction can be trusted
+    /// Show on one page what a model does with rows, and how far each prediction can be trusted
+    #[command(after_help = "Example:\n  flowgmm explain iris.flow test.csv --out explain.html")]
     Explain(Box<explain::Args>),
     /// Generate new rows or images
+    #[command(after_help = "Example:\n  flowgmm sample iris.flow -n 100 --class setosa > new.csv")]
     Sample(sample::Args),
     /// Map rows to the model's latent space: z = f(x)
+    #[command(after_help = "Example:\n  flowgmm encode iris.flow rows.csv --out z.parquet")]
     Encode(latent::EncodeArgs),
     /// Map latent points back to rows: x = f^-1(z)
+    #[command(after_help = "Example:\n  flowgmm decode iris.flow z.parquet > rows.csv")]
     Decode(latent::DecodeArgs),
+    /// Show what a model file contains, and how exactly its flow inverts
+    #[command(after_help = "Example:\n  flowgmm inspect iris.flow")]
+    Inspect(inspect::Args),
     /// Run learners against each other on equal splits, as a plan says, and write the tables
+    #[command(after_help = "Example:\n  flowgmm bench experiments/table1.toml --data DIRECTORY")]
     Bench(bench::Args),
     /// List, fetch and check the datasets of the paper
+    #[command(after_help = "Example:\n  flowgmm data get mnist")]
     Data(data::Args),
-    /// Show what a model file contains, and how exactly its flow inverts
-    Inspect(inspect::Args),
+    /// Print a script that completes flowgmm's commands and flags in a shell
+    #[command(
+        after_help = "Example:\n  flowgmm completions bash > ~/.local/share/bash-completion/completions/flowgmm"
+    )]
+    Completions(reference::CompletionsArgs),
+    /// Print the manual page of a command, with every flag, or write all pages to a directory
+    #[command(
+        after_help = "Example:\n  flowgmm man fit | man -l -\n  flowgmm man --out ~/.local/share/man/man1"
+    )]
+    Man(reference::ManArgs),
 }
 
 fn main() -> ExitCode {
@@ -114,7 +164,7 @@ fn run(cli: Cli, matches: &ArgMatches) -> Result<()> {
     let (_, matches) = matches.subcommand().expect("clap requires a command");
     let Cli { global, command } = cli;
     global.start_threads(match &command {
-        Command::Fit(args) => args.config.as_deref(),
+        Command::Fit(args) => args.config(),
         _ => None,
     })?;
     match command {
@@ -126,12 +176,19 @@ fn run(cli: Cli, matches: &ArgMatches) -> Result<()> {
         Command::Explain(args) => explain::run(&args, &global),
         Command::Sample(args) => sample::run(&args, &global),
         Command::Encode(args) => latent::encode(&args, &global),
-        Command::Decode(args) => latent::decode(&args),
+        Command::Decode(args) => latent::decode(&args, &global),
         Command::Bench(args) => bench::run(&args, &global),
         Command::Data(args) => data::run(&args, &global),
         Command::Inspect(args) => inspect::run(&args, &global),
+        Command::Completions(args) => reference::completions(&args, Cli::command()),
+        Command::Man(args) => reference::man(&args, Cli::command(), &global),
     }
 }
+
+/// More threads than this for each core only get in each other's way.
+const THREADS_PER_CORE: usize = 4;
+/// So many are allowed on the smallest machine.
+const MANY_THREADS: usize = 16;
 
 impl Global {
     /// The number of threads asked for here, or in a config file, or one for each core.
@@ -145,6 +202,13 @@ impl Global {
     /// Gives every computation that follows this many threads. Results do not depend on it.
     fn start_threads(&self, config: Option<&Path>) -> Result<()> {
         let threads = self.threads(config);
+        let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let most = (THREADS_PER_CORE * cores).max(MANY_THREADS);
+        if threads > most {
+            return Err(Failure::Usage(format!(
+                "--threads {threads}: this machine has {cores} cores; use at most {most}"
+            )));
+        }
         rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build_global()
@@ -156,14 +220,21 @@ impl Global {
 #[derive(clap::Args)]
 struct OnDevice {
     /// Device to compute on: cpu, gpu, gpu:1 (the second GPU) or gpu-software [default: cpu]
-    #[arg(long, value_name = "NAME", env = "FLOWGMM_DEVICE")]
+    #[arg(long, value_name = "NAME", env = "FLOWGMM_DEVICE", hide_short_help = true, hide_long_help = true)]
     device: Option<DeviceName>,
 }
 
 impl OnDevice {
-    /// A model from its file, on the device asked for.
-    fn load(&self, path: &Path) -> Result<Model> {
+    /// A model from its file, on the device asked for. `data` is the other file of the command.
+    fn load(&self, path: &Path, data: Option<&Path>) -> Result<Model> {
         let place = Place::on(&self.device.unwrap_or_default()).map_err(flowgmm::Error::from)?;
-        Ok(Model::load(path, &place)?)
+        Model::load(path, &place).map_err(|error| match data {
+            Some(data) if !files::is_model(path) && files::is_model(data) => Failure::Usage(format!(
+                "the arguments are swapped: {} is a model, {} is not. The model comes first",
+                text::path(data),
+                text::path(path)
+            )),
+            _ => error.into(),
+        })
     }
 }

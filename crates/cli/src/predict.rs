@@ -1,13 +1,13 @@
 //! `flowgmm predict`: for each row a class, its probabilities, densities, distance to the boundary and typicality.
 
-use std::path::PathBuf;
-
-use serde_json::json;
+use std::{num::NonZeroU8, path::PathBuf};
 
 use crate::{
     Global, OnDevice,
     exit::Result,
-    output::{self, TableOutput},
+    files::{Files, Kind},
+    interrupt,
+    output::{self, TableArgs},
     progress::Progress,
     reading::ReadingArgs,
 };
@@ -17,13 +17,16 @@ use crate::{
 pub struct Args {
     /// Model file
     model: PathBuf,
-    /// Table with the model's columns, in any order; others are ignored. `-` reads standard input. Or images, if the model
-    /// was fitted to images: of any kind that `fit` reads, or one PNG or JPEG file
+    /// Table with the model's columns, in any order; `-` reads standard input. Or images
     file: PathBuf,
-    /// File to write (.csv, .tsv, .parquet, .arrow, .jsonl or .json); `-` writes CSV to standard output. Columns:
-    /// `image` (of images), `class`, `p_<class>` and `log_p_<class>` for each class, `log_p`, `boundary`, `typicality`
-    #[arg(long, value_name = "OUT")]
-    out: PathBuf,
+    #[command(flatten)]
+    table: TableArgs,
+    /// Columns of the table to carry through, such as ids: --keep id,date
+    #[arg(short, long, value_name = "COLUMNS", value_delimiter = ',', help_heading = "Output")]
+    keep: Vec<String>,
+    /// Significant digits of numbers in text formats; 17 are exact
+    #[arg(long, value_name = "N", default_value = "7", help_heading = "Output")]
+    digits: NonZeroU8,
     #[command(flatten)]
     reading: ReadingArgs,
     #[command(flatten)]
@@ -32,21 +35,21 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args, global: &Global) -> Result<()> {
-    let model = args.device.load(&args.model)?;
-    let source = args.reading.source(&args.file);
+    let files = Files::new(global.force).reads("MODEL", [&args.model]).reads("FILE", [&args.file]);
+    files.writes("--out", args.table.path(), Kind::Table).check()?;
+    interrupt::listen()?;
+    let model = args.device.load(&args.model, Some(&args.file))?;
+    let source = args.reading.source(&args.file).keep(&args.keep);
     let mut progress = Progress::new(global.quiet);
     let mut chunks = flowgmm::predict(&model, &source)?.observed_by(&mut progress);
-    let mut out = TableOutput::new(&args.out);
+    let mut out = args.table.open(global.json, Some(args.digits));
     let mut rows = 0;
     for chunk in &mut chunks {
         let chunk = chunk?;
         rows += chunk.predictions.n();
-        out.write(chunk.predictions.to_frame(&model, &chunk.names)?)?;
+        out.write(chunk.to_frame(&model)?)?;
     }
     output::warn(&chunks.into_warnings());
     out.finish()?;
-    match global.json {
-        true => output::print_json(&json!({ "rows": rows, "predictions": args.out.display().to_string() })),
-        false => Ok(()),
-    }
+    args.table.conclude(global.json, "predictions", rows)
 }

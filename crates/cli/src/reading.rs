@@ -9,9 +9,10 @@ use flowgmm::{
 
 /// Where the labels of a command's rows are.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Labels")]
 pub struct Truth {
-    /// Of a table: the column that holds the label [default: as in training]
-    #[arg(long, value_name = "COLUMN")]
+    /// Column that holds the label [default: as in training]
+    #[arg(short, long, value_name = "COLUMN")]
     pub label: Option<String>,
     /// Of IDX images: the IDX file of their labels
     #[arg(long, value_name = "FILE")]
@@ -31,27 +32,34 @@ impl Truth {
 
 /// How files of rows are read.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Reading")]
 pub struct ReadingArgs {
-    /// Format of the files: csv, tsv, jsonl, parquet, arrow, npy or npz [default: what their first bytes or names say]
+    /// csv, tsv, jsonl, parquet, arrow, npy or npz [default: what the file looks like]
     #[arg(long, value_name = "FORMAT")]
     format: Option<InputFormat>,
     /// The file has no header; its columns are called c1, c2, ...
     #[arg(long)]
     no_header: bool,
-    /// Text that means a missing cell, besides an empty one [default: NA, N/A, NaN, null, none, ? and -]
+    /// Text that means a missing cell [default: NA, N/A, NaN, null, none, ? and -]
     #[arg(long, value_name = "TEXT")]
     missing: Vec<String>,
     /// Of an NPZ file, read only the arrays whose names end so, as in x_train and y_train
-    #[arg(long, value_name = "SUFFIX")]
+    #[arg(long, value_name = "SUFFIX", hide_short_help = true, hide_long_help = true)]
     suffix: Option<String>,
-    /// Directory of a sentence encoder of the BERT family: config.json, tokenizer.json, model.safetensors
-    #[arg(long, value_name = "DIR", env = "FLOWGMM_ENCODER")]
+    /// Sentence encoder of the BERT family, for columns of text
+    #[arg(long, value_name = "DIR", env = "FLOWGMM_ENCODER", hide_env = true)]
     encoder: Option<PathBuf>,
     /// Tokens of a text that are read [default: as the encoder says]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true, hide_long_help = true)]
     max_tokens: Option<usize>,
     /// Directory that keeps embeddings, by content [default: flowgmm in the user's cache directory]
-    #[arg(long, value_name = "DIR", env = "FLOWGMM_TEXT_CACHE")]
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "FLOWGMM_TEXT_CACHE",
+        hide_short_help = true,
+        hide_long_help = true
+    )]
     text_cache: Option<PathBuf>,
 }
 

@@ -18,7 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use serde::{Deserialize, Serialize};
 
 use crate::{

@@ -11,7 +11,7 @@
 
 use std::{fmt, str::FromStr};
 
-use burn::tensor::Device;
+use burn_tensor::Device;
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
@@ -106,7 +106,7 @@ mod gpu {
 mod gpu {
     use std::sync::{Mutex, PoisonError};
 
-    use burn::tensor::{
+    use burn_tensor::{
         DeviceKind,
         wgpu::{WgpuBackend, WgpuInitError},
     };

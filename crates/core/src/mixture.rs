@@ -8,7 +8,7 @@
 //! The quadratic form is expanded, sum_d (z_d - mu_d)^2 / sigma_d^2 = z^2 . a - 2 z . (mu a) + mu^2 . a with
 //! a = sigma^-2, so that it is two matrix products for any covariance; the CPU kernel squares differences instead.
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use ndarray::Array2;
 use rand::Rng as _;
 use rand_distr::{Distribution, StandardNormal};

@@ -4,7 +4,7 @@
 //!   log p(x)     = logsumexp_k [ log pi_k + log p(x | k) ]
 //!   p(k | x)     = softmax_k  [ log pi_k + log p(z | k) ]          (eq. 5: the log-det cancels)
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use ndarray::{Array2, ArrayView2, s};
 use semisup::Rng;
 use serde::{Deserialize, Serialize};

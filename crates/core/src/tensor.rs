@@ -3,7 +3,7 @@
 //! Rows are data points. A per-row quantity (a log-det, a log-likelihood) is a column `[n, 1]`, so that it
 //! broadcasts against `[n, K]` without reshaping.
 
-use burn::tensor::{DType, Device, Int, Tensor, TensorData};
+use burn_tensor::{DType, Device, Int, Tensor, TensorData};
 use ndarray::{Array2, ArrayView2};
 
 use crate::{Result, device, device::DeviceName};

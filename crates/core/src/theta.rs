@@ -3,7 +3,7 @@
 //! Every bijection and the mixture hold exactly one such vector, so that the optimiser, the moving average,
 //! clipping, checkpoints and the model file all see the same thing: a list of `(name, Tensor<1>)`.
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 
 use crate::tensor::Place;
 

@@ -4,7 +4,7 @@
 
 mod support;
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use flowgmm_core::{
     Engine, Flow, FlowSpec,
     bijection::{Bijection, BijectionSpec, Form, Init, Mapped, Mask, Transform},

@@ -2,11 +2,14 @@
 //! dimension, losses, gradients, optimiser steps and the exact inverse. In double precision with composed operations
 //! to 1e-10, in single precision with the kernels to 2e-4.
 
+#[path = "golden/arrays.rs"]
+mod arrays;
 mod support;
 
-use std::{cell::RefCell, collections::BTreeSet, fs::File, path::Path};
+use std::{cell::RefCell, collections::BTreeSet};
 
-use burn::tensor::{Tensor, activation::sigmoid};
+use arrays::Arrays;
+use burn_tensor::{Tensor, activation::sigmoid};
 use flowgmm_core::{
     Engine, Flow, FlowGmm, FlowSpec, Mixture, MixtureSpec, MixtureValues,
     bijection::{Bijection, BijectionSpec, ConvNet, Form, ImageMask, ImageShape, Init, Mapped},
@@ -15,8 +18,7 @@ use flowgmm_core::{
     tensor::{Place, one_hot, to_scalar, to_vec},
     train::{Adam, AdamConfig, gradients, set_trained, trained_values},
 };
-use ndarray::{Array2, ArrayD, IxDyn, OwnedRepr};
-use ndarray_npy::NpzReader;
+use ndarray::Array2;
 use support::assert_close;
 
 const SHAPE: ImageShape = ImageShape { channels: 1, height: 8, width: 8 };
@@ -26,30 +28,18 @@ const ROWS: usize = 3;
 const PARTS: [&str; 5] = ["k1", "c1", "k2", "c2", "g"];
 
 struct Golden {
-    reader: RefCell<NpzReader<File>>,
+    arrays: Arrays,
     seen: RefCell<BTreeSet<String>>,
 }
 
 impl Golden {
     fn open() -> Self {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/golden_image.npz");
-        let reader = NpzReader::new(File::open(path).expect("the file is there")).expect("an npz file");
-        Self { reader: RefCell::new(reader), seen: RefCell::default() }
+        Self { arrays: Arrays::open("golden_image.npz"), seen: RefCell::default() }
     }
 
     fn values(&self, name: &str) -> Vec<f64> {
         self.seen.borrow_mut().insert(name.to_string());
-        let mut reader = self.reader.borrow_mut();
-        let floats: Result<ArrayD<f64>, _> = reader.by_name::<OwnedRepr<f64>, IxDyn>(name);
-        match floats {
-            Ok(array) => array.iter().copied().collect(),
-            Err(_) => {
-                let whole: ArrayD<i64> = reader
-                    .by_name::<OwnedRepr<i64>, IxDyn>(name)
-                    .unwrap_or_else(|error| panic!("{name}: {error}"));
-                whole.iter().map(|&v| v as f64).collect()
-            }
-        }
+        self.arrays.get(name).iter().copied().collect()
     }
 }
 
@@ -226,7 +216,7 @@ fn double_precision_agrees_with_every_golden_array() {
     let golden = Golden::open();
     let place = Place::cpu_f64();
     check_everything(&Case { golden: &golden, place, engine: Engine::Composed, tolerance: 1e-10 });
-    let all: BTreeSet<String> = golden.reader.borrow_mut().names().unwrap().into_iter().collect();
+    let all: BTreeSet<String> = golden.arrays.names().into_iter().collect();
     let seen = golden.seen.borrow();
     let left: Vec<&String> = all.difference(&seen).collect();
     assert!(left.is_empty(), "not looked at: {left:?}");

@@ -13,7 +13,7 @@ use flowgmm_core::{Checkpoints, DeviceName, Resume, bits_per_dim, dequantised, t
 use semisup::Classifier as _;
 
 use crate::{
-    Cost, Decision, Error, Fitter, Model, Preset, Result, Settings, Source,
+    Cost, Decision, Error, Fitter, HeldOutAccuracy, Model, Preset, Result, Settings, Source,
     fitter::some_rows,
     observer::{Observer, Phase},
     recipe::Recipe,
@@ -122,6 +122,8 @@ pub struct Fit {
     pub settings: Settings,
     /// What that was expected to cost.
     pub cost: Cost,
+    /// What the labels that were held out say about accuracy; `None` if none could be held out, and for presets.
+    pub held_out: Option<HeldOutAccuracy>,
     /// How long it took, from reading on.
     pub seconds: Duration,
 }
@@ -187,6 +189,8 @@ pub struct FitPlan {
     pub decisions: Vec<Decision>,
     /// What the fit is expected to cost.
     pub cost: Cost,
+    /// What the labels that were held out say about accuracy.
+    pub held_out: Option<HeldOutAccuracy>,
 }
 
 impl Training {
@@ -199,6 +203,7 @@ impl Training {
         }
         let recipe = Recipe::of(request.preset, &self.data, request.seed())?;
         let settings = Settings::gather(&recipe.config, &request.overrides)?;
+        let settings = settings.chosen_by(&recipe.config, &recipe.start);
         settings.config.validate()?;
         Cost::check_flow(&settings.config, &self.data)?;
         let cost = Cost::of(&settings.config, &self.data);
@@ -206,7 +211,7 @@ impl Training {
             cost.check_memory()?;
         }
         let decisions = self.decisions.iter().cloned().chain(recipe.decisions).collect();
-        Ok(FitPlan { settings, decisions, cost })
+        Ok(FitPlan { settings, decisions, cost, held_out: recipe.held_out })
     }
 
     /// Trains a model as planned; `began` is when the work began.
@@ -217,7 +222,7 @@ impl Training {
         began: Instant,
         observer: &mut dyn Observer,
     ) -> Result<Fit> {
-        let FitPlan { settings, decisions, cost } = plan;
+        let FitPlan { settings, decisions, cost, held_out } = plan;
         let place = Place::on(&settings.device)?;
         let mut fitter = Fitter::new(&settings.config, &self.data, settings.seed)
             .rows(self.rows.clone())
@@ -228,6 +233,6 @@ impl Training {
             fitter = fitter.checkpoints(Checkpoints::new(directory, *every, *resume));
         }
         let model = fitter.run(observer)?;
-        Ok(Fit { model, training: self, settings, cost, seconds: began.elapsed() })
+        Ok(Fit { model, training: self, settings, cost, held_out, seconds: began.elapsed() })
     }
 }

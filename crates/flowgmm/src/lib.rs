@@ -81,7 +81,7 @@ pub use model::{FORMAT, Model, Predictions, Provenance};
 pub use observer::{Control, EpochRecord, Observer, Phase};
 pub use predict::{Predicted, PredictedChunks, predict};
 pub use prepared::Prepared;
-pub use recipe::{Decision, Preset, Recipe};
+pub use recipe::{Decision, HeldOutAccuracy, Preset, Recipe};
 pub use report::{Report, ReportRequest, report};
 pub use rows::{Rows, TextColumn, TextEncoder};
 pub use sample::{ByClass, MOST_TEMPERATURE, SampleRequest, SampledChunks, Samples, sample};

@@ -4,7 +4,7 @@ use flowgmm_data::Frame;
 use ndarray::{Axis, concatenate};
 
 use crate::{
-    Model, Predictions, Result, Source,
+    Error, Model, Predictions, Result, Source,
     observer::Observer,
     source::{Chunk, Chunks, RowNames, Wanted},
 };
@@ -17,6 +17,34 @@ pub struct Predicted {
     pub names: RowNames,
     /// The rows in the user's own columns, if they are a table.
     pub frame: Option<Frame>,
+    /// Columns of the user's that are carried through.
+    kept: Vec<String>,
+}
+
+impl Predicted {
+    /// A table of the columns that the source [keeps](Source::keep), then those of [`Predictions::to_frame`].
+    pub fn to_frame(&self, model: &Model) -> Result<Frame> {
+        let predictions = self.predictions.to_frame(model, &self.names)?;
+        let Some(frame) = self.frame.as_ref().filter(|_| !self.kept.is_empty()) else {
+            return Ok(predictions);
+        };
+        let kept = self.kept.iter().map(|name| {
+            if predictions.column(name).is_some() {
+                return Err(Error::Request(format!(
+                    "column '{name}' cannot be kept: predictions have a column of that name; rename it in the table"
+                )));
+            }
+            let column = frame.columns().iter().find(|column| column.name == *name);
+            column.cloned().ok_or_else(|| {
+                let hint = format!("The columns are {}", crate::names(&frame.column_names()));
+                let (table, missing) = (frame.name().into(), vec![name.clone()]);
+                flowgmm_data::Error::MissingColumns { name: table, missing, hint }.into()
+            })
+        });
+        let mut columns = kept.collect::<Result<Vec<_>>>()?;
+        columns.extend(predictions.columns().iter().cloned());
+        Ok(Frame::new(predictions.name(), columns, predictions.lines().to_vec())?)
+    }
 }
 
 /// Predicts the rows of a source, chunk by chunk: memory does not depend on their number.
@@ -40,13 +68,17 @@ pub struct Predicted {
 /// ```
 pub fn predict<'a>(model: &'a Model, source: &Source) -> Result<PredictedChunks<'a>> {
     let chunks = Chunks::open(source, model.rows(), model.classes_ref(), Wanted::Rows)?;
-    Ok(PredictedChunks { model, chunks, observer: None })
+    if chunks.n_images().is_some() && !source.kept().is_empty() {
+        return Err(Error::Request("columns can be kept of tables only, and these are images".into()));
+    }
+    Ok(PredictedChunks { model, chunks, kept: source.kept().to_vec(), observer: None })
 }
 
 /// Predictions of a source's rows, chunk by chunk.
 pub struct PredictedChunks<'a> {
     model: &'a Model,
     chunks: Chunks<'a>,
+    kept: Vec<String>,
     observer: Option<&'a mut dyn Observer>,
 }
 
@@ -72,7 +104,7 @@ impl<'a> PredictedChunks<'a> {
         let Chunk { x, names, frame, .. } = chunk;
         let predictions = self.model.score(x.view());
         predictions.check(self.chunks.name(), &names)?;
-        Ok(Some(Predicted { predictions, names, frame }))
+        Ok(Some(Predicted { predictions, names, frame, kept: self.kept.clone() }))
     }
 }
 

@@ -3,7 +3,10 @@
 //! All settings are one tree: the [`FitConfig`] with `seed`, `threads`, `device` and `engine` beside it. An override is a
 //! part of that tree. The string `"none"` stands for an optional part that is absent, since TOML has no null.
 
-use std::{collections::BTreeMap, num::NonZeroUsize};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    num::NonZeroUsize,
+};
 
 use flowgmm_core::{DeviceName, Engine};
 use serde_json::{Map, Value, json};
@@ -21,6 +24,8 @@ const RENAMED_KEYS: [(&str, &str); 4] = [
 /// Where a setting's value came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SettingOrigin {
+    /// The recipe, which chose it from the data.
+    Recipe,
     /// A configuration file.
     ConfigFile,
     /// An environment variable.
@@ -33,6 +38,7 @@ impl SettingOrigin {
     /// In a word or two.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Recipe => "chosen from the data",
             Self::ConfigFile => "config file",
             Self::Environment => "env",
             Self::Argument => "flag",
@@ -85,6 +91,8 @@ pub struct Settings {
     pub config: FitConfig,
     tree: Value,
     origins: BTreeMap<String, SettingOrigin>,
+    /// Settings that the recipe chose otherwise than the default.
+    chosen: BTreeSet<String>,
 }
 
 impl Settings {
@@ -100,7 +108,19 @@ impl Settings {
             tree = overlaid(tree, change, &mut origins).map_err(Error::Request)?;
         }
         let Parsed { seed, threads, device, engine, config } = parse(&tree).map_err(Error::Request)?;
-        Ok(Self { seed, threads, device, engine, config, tree, origins })
+        Ok(Self { seed, threads, device, engine, config, tree, origins, chosen: BTreeSet::new() })
+    }
+
+    /// Notes which settings of a recipe differ from those it started from: these were chosen.
+    pub(crate) fn chosen_by(mut self, recipe: &FitConfig, start: &FitConfig) -> Self {
+        let tree = |config| serde_json::to_value(config).expect("plain data");
+        let (recipe, start) = (tree(recipe), tree(start));
+        leaves(&recipe, "", &mut |path| {
+            if look(&recipe, &path) != look(&start, &path) {
+                self.chosen.insert(path);
+            }
+        });
+        self
     }
 
     /// All settings as one tree.
@@ -110,7 +130,8 @@ impl Settings {
 
     /// Where the value at a path came from; `None` if it is the preset's.
     pub fn origin_of(&self, path: &str) -> Option<SettingOrigin> {
-        self.origins.get(path).copied()
+        let chosen = || self.chosen.contains(path).then_some(SettingOrigin::Recipe);
+        self.origins.get(path).copied().or_else(chosen)
     }
 
     /// Settings that were overridden: path, value and where it came from.

@@ -30,6 +30,8 @@ fn main() {
 
     let mut product = peak::Gemm::new();
     let flops = product.run();
+    // Sums of 2048 products below 1, in another order: 1e-3 is generous.
+    assert!(product.error() < 1e-3, "gemm did not compute the product");
     let gemm = measure(budget, flops, &mut || {
         product.run();
     });

@@ -60,7 +60,7 @@ pub use options::{Header, MOST_COLUMNS, Options};
 pub use reader::{Reader, open};
 pub use source::Source;
 pub use warning::Warning;
-pub use writer::{ColumnType, Writer};
+pub use writer::{ColumnType, TextStyle, Writer};
 
 /// The Arrow types that this crate takes and gives, in the version it was built with.
 pub mod arrow {

@@ -7,7 +7,10 @@ mod delimited;
 mod digits;
 mod json;
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    num::NonZeroU8,
+};
 
 use arrow_array::RecordBatch;
 use flowgmm_data::{Cells, Frame, read_number};
@@ -21,6 +24,23 @@ pub enum ColumnType {
     Number,
     /// Texts, even those that look like numbers.
     Text,
+}
+
+/// How cells are written in the text formats: delimited text and JSON. Columnar formats keep every bit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TextStyle {
+    /// Significant digits of numbers; `None` writes as many as it takes to read the same number back.
+    pub digits: Option<NonZeroU8>,
+    /// Delimited text only: puts an apostrophe before texts that a spreadsheet would run as a formula (`=`, `+`, `-`,
+    /// `@`, a tab or a carriage return at the start). The data are no longer what they were.
+    pub spreadsheet_safe: bool,
+}
+
+impl TextStyle {
+    /// The number as it is written.
+    fn round(self, value: f64) -> f64 {
+        self.digits.map_or(value, |digits| digits::significant(value, digits))
+    }
 }
 
 /// Writes batches of rows.
@@ -52,11 +72,24 @@ enum Sink<W: Write + Send> {
 impl<W: Write + Send> Writer<W> {
     /// Starts a table with these columns; `name` stands for the sink in messages.
     pub fn new(sink: W, name: &str, format: OutputFormat, columns: &[(String, ColumnType)]) -> Result<Self> {
+        Self::styled(sink, name, format, columns, TextStyle::default())
+    }
+
+    /// Starts a table whose cells are written in this style.
+    pub fn styled(
+        sink: W,
+        name: &str,
+        format: OutputFormat,
+        columns: &[(String, ColumnType)],
+        style: TextStyle,
+    ) -> Result<Self> {
+        let delimited = |sink, delimiter| delimited::Rows::new(sink, delimiter, columns, style);
+        let json = |sink, layout| json::Rows::new(sink, layout, columns, style);
         let started = match format {
-            OutputFormat::Csv => delimited::Rows::new(sink, b',', columns).map(Sink::Delimited),
-            OutputFormat::Tsv => delimited::Rows::new(sink, b'\t', columns).map(Sink::Delimited),
-            OutputFormat::JsonLines => json::Rows::new(sink, json::Layout::Lines, columns).map(Sink::Json),
-            OutputFormat::Json => json::Rows::new(sink, json::Layout::Array, columns).map(Sink::Json),
+            OutputFormat::Csv => delimited(sink, b',').map(Sink::Delimited),
+            OutputFormat::Tsv => delimited(sink, b'\t').map(Sink::Delimited),
+            OutputFormat::JsonLines => json(sink, json::Layout::Lines).map(Sink::Json),
+            OutputFormat::Json => json(sink, json::Layout::Array).map(Sink::Json),
             OutputFormat::Parquet => columnar::Parquet::new(sink, columns).map(Sink::Parquet),
             OutputFormat::Arrow => columnar::Arrow::new(sink, columns).map(Sink::Arrow),
         };

@@ -10,7 +10,7 @@
 //! latent space and no classifier; here one Gaussian is shared by all classes. The flow, its preprocessing, views and
 //! schedule are those of FlowGMM on the same data ([`Recipe::of`]), so that only the model differs.
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use ndarray::{Array2, ArrayView2, Axis, s};
 use semisup::{Classifier, Learner, Preprocess, SemiSupervised, metrics::log_softmax};
 

@@ -10,17 +10,23 @@ pub struct ImageArgs {
     pub labels: Option<PathBuf>,
     /// Of images: file of the images whose labels are used, an integer array of splits x images (NPY); all others count
     /// as unlabelled
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true, hide_long_help = true)]
     pub labelled: Option<PathBuf>,
     /// Which of the splits of --labelled
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "labelled")]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        requires = "labelled",
+        hide_short_help = true,
+        hide_long_help = true
+    )]
     pub split: usize,
-    /// Of images: their height and width, such as 32x32 [default: that of most images]; others are cut to its shape about
-    /// their middle and scaled
+    /// Of images: height and width, such as 32x32; others are cut and scaled [default: that of most]
     #[arg(long, value_name = "HxW", value_parser = size)]
     pub size: Option<(usize, usize)>,
     /// Of IDX images of --test: the IDX file of their labels
-    #[arg(long, value_name = "FILE", requires = "test")]
+    #[arg(long, value_name = "FILE", requires = "test", hide_short_help = true, hide_long_help = true)]
     pub test_labels: Option<PathBuf>,
 }
 

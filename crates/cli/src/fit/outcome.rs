@@ -1,6 +1,6 @@
 //! What a fit is summed up as, for people and for programs.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use flowgmm::{DeviceName, Engine, Evaluation, Fit, FitPlan, Training, report::Summary};
 use serde_json::{Value, json};
@@ -22,6 +22,8 @@ pub struct Outcome<'a> {
     pub evaluation: Option<Evaluation>,
     /// The page that was written, and its findings.
     pub report: Option<(&'a Path, Summary)>,
+    /// How long everything took.
+    pub seconds: Duration,
 }
 
 impl Outcome<'_> {
@@ -32,7 +34,7 @@ impl Outcome<'_> {
 
     /// For programs.
     pub fn to_json(&self) -> Value {
-        let Fit { model, training, settings, cost, seconds } = self.fit;
+        let Fit { model, training, settings, cost, seconds, held_out } = self.fit;
         let (provenance, last) = (model.provenance(), model.history().epochs.last());
         let layout = model.rows().layout();
         let mut object = json!({
@@ -59,7 +61,9 @@ impl Outcome<'_> {
             "rollbacks": provenance.rollbacks,
             "certificate": provenance.certificate,
             "warnings": training.warnings,
-            "seconds": seconds.as_secs_f64(),
+            "held_out": held_out,
+            "seconds": self.seconds.as_secs_f64(),
+            "seconds_fit": seconds.as_secs_f64(),
         });
         object[model.rows().noun()] = json!(training.data.n());
         match layout {
@@ -80,12 +84,49 @@ impl Outcome<'_> {
         object
     }
 
-    /// For people.
+    /// For people in a hurry: what to expect, against what, and what to do next.
+    pub fn summary(&self) -> String {
+        let model = &self.fit.model;
+        let (labelled, n) = (model.provenance().n_labelled, self.fit.training.data.n());
+        let mut facts = vec![
+            (model.rows().noun(), format!("{n}, {labelled} of them labelled")),
+            ("expected accuracy", self.expected()),
+            ("class shares", text::shares(model)),
+        ];
+        facts.extend(self.evaluation.as_ref().map(|found| ("test", text::tested(&found.scores))));
+        if let Some((path, summary)) = &self.report {
+            facts.extend(summary.facts.iter().cloned());
+            facts.push(("report", text::path(path)));
+        }
+        facts.push(("time", text::duration(self.seconds.as_secs_f64())));
+        let model = text::path(self.path);
+        facts.push(("model", format!("{model}   next: flowgmm predict {model} NEW_ROWS")));
+        text::facts(&facts)
+    }
+
+    /// What accuracy may be expected on new rows, and what one would have without a model.
+    fn expected(&self) -> String {
+        let shares = self.fit.model.class_shares();
+        let largest = shares.iter().copied().fold(0.0, f64::max);
+        let guess = format!("always guessing the most common class: {}", text::percent(largest));
+        match &self.fit.held_out {
+            Some(held_out) => {
+                let (low, high) = held_out.interval();
+                let (low, high) = (text::percent(low), text::percent(high));
+                let found = text::percent(held_out.accuracy);
+                format!("{found} (95 % interval {low} to {high}), by {} held-out labels; {guess}", held_out.n)
+            }
+            None => format!("unknown: no labels could be held out; measure it with --test; {guess}"),
+        }
+    }
+
+    /// Everything, for people.
     pub fn to_text(&self) -> String {
-        let Fit { model, training, settings, seconds, .. } = self.fit;
+        let Fit { model, training, settings, .. } = self.fit;
         let provenance = model.provenance();
         let (labelled, unlabelled) = (provenance.n_labelled, provenance.n_unlabelled);
-        let counts: Vec<String> = self.per_class().map(|(class, n)| format!("{class}: {n}")).collect();
+        let counts: Vec<String> =
+            self.per_class().map(|(class, n)| format!("{}: {n}", text::name(class))).collect();
         let mut facts = vec![
             (
                 model.rows().noun(),
@@ -107,8 +148,7 @@ impl Outcome<'_> {
                 last.terms.iter().map(|(name, value)| format!("{name} {value:.4}")).collect();
             facts.push(("final loss", format!("{:.4} ({})", last.loss, terms.join(", "))));
         }
-        let reasons =
-            model.decisions().iter().map(|d| (d.what.as_str(), format!("{} ({})", d.choice, d.why)));
+        let reasons = model.decisions().iter().map(|d| (d.what.as_str(), text::decision(d)));
         facts.extend(reasons);
         facts.push(("temperature", format!("{:.3}", model.temperature())));
         facts.push(("class shares", text::shares(model)));
@@ -122,11 +162,12 @@ impl Outcome<'_> {
             let bits = found.bits_per_dim.map(|found| format!("; {}", bits(found))).unwrap_or_default();
             facts.push(("test", text::tested(&found.scores) + &bits));
         }
-        facts.push(("time", format!("{:.1} s", seconds.as_secs_f64())));
-        facts.push(("model", self.path.display().to_string()));
+        facts.push(("expected accuracy", self.expected()));
+        facts.push(("time", text::duration(self.seconds.as_secs_f64())));
+        facts.push(("model", text::path(self.path)));
         if let Some((path, summary)) = &self.report {
             facts.extend(summary.facts.iter().cloned());
-            facts.push(("report", path.display().to_string()));
+            facts.push(("report", text::path(path)));
         }
         text::facts(&facts)
     }

@@ -1,7 +1,7 @@
 //! ActNorm (Glow): z = (x + b) e^s per column, log_det = sum s. On a first batch b and s are set so that
 //! every column of z has mean 0 and variance 1; from then on they are ordinary parameters.
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use rand::Rng as _;
 use semisup::Rng;
 

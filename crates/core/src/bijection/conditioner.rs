@@ -3,7 +3,7 @@
 //! o = W_m relu(... relu(W_1 x_keep + b_1) ...) + b_m, with x_keep `[n, keep]` and o `[n, outputs]`.
 //! The net takes only the kept columns and gives only what the changed ones need: half the work of masking.
 
-use burn::tensor::{Int, Tensor, activation::relu};
+use burn_tensor::{Int, Tensor, activation::relu};
 use rand::Rng as _;
 use semisup::Rng;
 

@@ -3,7 +3,7 @@
 //!
 //!   z_k = x_k,   z_c = transform(x_c; net(x_k)),   log_det = sum over the changed columns of log dz_c/dx_c
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use semisup::Rng;
 
 use super::{

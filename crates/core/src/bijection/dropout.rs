@@ -4,7 +4,7 @@
 //! A coupling whose network drops units is still a bijection, and its log-det is still exact: s and t may depend on
 //! the kept columns, and on chance, in any way.
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use rand::Rng as _;
 use semisup::Rng;
 

@@ -5,7 +5,7 @@
 //!
 //! The inverse solves the two triangular systems in double precision.
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use rand_distr::{Distribution, StandardNormal};
 use semisup::Rng;
 

@@ -5,7 +5,7 @@
 //!
 //! with the exact inverse x = (sigmoid(z) - alpha) / (1 - 2 alpha); the authors' code stops at the sigmoid.
 
-use burn::tensor::{Tensor, activation::sigmoid};
+use burn_tensor::{Tensor, activation::sigmoid};
 
 use super::{Bijection, Mapped};
 

@@ -41,7 +41,7 @@ mod transform;
 
 use std::fmt::Debug;
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use flowgmm_kernels::{Coupling, image::ImageStep};
 use serde::{Deserialize, Serialize};
 

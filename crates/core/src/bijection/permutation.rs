@@ -1,6 +1,6 @@
 //! Columns in a fixed other order: `z[:, j] = x[:, order[j]]`, log_det = 0.
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 
 use super::{Bijection, Mapped, conditioner::select_columns};
 use crate::tensor::Place;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 
 use super::{Fingerprint, Header, Progress};
 use crate::{

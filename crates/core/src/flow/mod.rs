@@ -9,7 +9,7 @@ mod spec;
 
 use std::ops::Range;
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use ndarray::{Array2, ArrayView2, s};
 use semisup::Rng;
 

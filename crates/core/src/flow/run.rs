@@ -2,7 +2,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use flowgmm_kernels::{Chain, image::ImageChain};
 
 use crate::{

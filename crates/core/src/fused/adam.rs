@@ -1,9 +1,7 @@
 //! The optimiser's one pass over a parameter vector.
 
-use burn::{
-    backend::Flex,
-    tensor::{DType, Tensor},
-};
+use burn_flex::Flex;
+use burn_tensor::{DType, Tensor};
 use flowgmm_kernels::{AdamState, AdamStep};
 
 use super::{Plain, applies, plain, values};

@@ -2,17 +2,15 @@
 
 use std::sync::Arc;
 
-use burn::{
-    backend::{
-        Autodiff, Flex, TensorMetadata,
-        autodiff::{
-            checkpoint::{base::Checkpointer, strategy::NoCheckpointing},
-            grads::Gradients,
-            ops::{Backward, Ops, OpsKind},
-        },
-    },
-    tensor::{Tensor, TensorData},
+use burn_autodiff::{
+    Autodiff,
+    checkpoint::{base::Checkpointer, strategy::NoCheckpointing},
+    grads::Gradients,
+    ops::{Backward, Ops, OpsKind},
 };
+use burn_backend::TensorMetadata;
+use burn_flex::Flex;
+use burn_tensor::{Tensor, TensorData};
 use flowgmm_kernels::conv::{Activations, Conv, KernelSize, Shape, Workspace};
 
 use super::{Plain, Tracked, applies, contiguous, differentiable, values};

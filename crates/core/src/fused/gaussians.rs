@@ -2,17 +2,15 @@
 //! log-det where rows carry one. Taking rows as [`super::forward`] returns them saves separating z from log_det and joining
 //! their gradients again: a twelfth of a step.
 
-use burn::{
-    backend::{
-        Autodiff, Flex, TensorMetadata,
-        autodiff::{
-            checkpoint::{base::Checkpointer, strategy::NoCheckpointing},
-            grads::Gradients,
-            ops::{Backward, Ops, OpsKind},
-        },
-    },
-    tensor::{Tensor, TensorData},
+use burn_autodiff::{
+    Autodiff,
+    checkpoint::{base::Checkpointer, strategy::NoCheckpointing},
+    grads::Gradients,
+    ops::{Backward, Ops, OpsKind},
 };
+use burn_backend::TensorMetadata;
+use burn_flex::Flex;
+use burn_tensor::{Tensor, TensorData};
 use flowgmm_kernels::{Gaussians, Tail};
 
 use super::{Plain, Tracked, applies, contiguous, differentiable, plain, tensor, values};

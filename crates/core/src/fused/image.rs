@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use burn::{backend::TensorMetadata, tensor::Tensor};
+use burn_backend::TensorMetadata;
+use burn_tensor::Tensor;
 use flowgmm_kernels::image::{self as kernels, ImageChain, ImageTape};
 
 use super::{

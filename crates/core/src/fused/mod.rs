@@ -21,10 +21,11 @@ mod gaussians;
 mod image;
 mod node;
 
-use burn::{
-    backend::{Autodiff, DispatchDevice, Flex, tensor::FloatTensor},
-    tensor::{DType, Tensor, TensorData},
-};
+use burn_autodiff::Autodiff;
+use burn_backend::tensor::FloatTensor;
+use burn_dispatch::DispatchDevice;
+use burn_flex::Flex;
+use burn_tensor::{DType, Tensor, TensorData};
 
 use crate::theta::Theta;
 

@@ -2,17 +2,14 @@
 
 use std::{fmt::Debug, sync::Arc};
 
-use burn::{
-    backend::{
-        Autodiff, Flex,
-        autodiff::{
-            checkpoint::{base::Checkpointer, strategy::NoCheckpointing},
-            grads::Gradients,
-            ops::{Backward, Ops, OpsKind},
-        },
-    },
-    tensor::{Tensor, TensorData},
+use burn_autodiff::{
+    Autodiff,
+    checkpoint::{base::Checkpointer, strategy::NoCheckpointing},
+    grads::Gradients,
+    ops::{Backward, Ops, OpsKind},
 };
+use burn_flex::Flex;
+use burn_tensor::{Tensor, TensorData};
 
 use super::{Plain, Tracked, contiguous, differentiable};
 use crate::theta::Theta;

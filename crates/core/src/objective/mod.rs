@@ -12,7 +12,7 @@
 mod settings;
 mod terms;
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 
 use crate::{model::Densities, tensor::to_vec};
 

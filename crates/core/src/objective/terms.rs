@@ -1,6 +1,6 @@
 //! The terms of the objective for one batch.
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 
 use super::{
     Agreement, Consistency, LabelledTerm, Objective, Scale, TermName, UnlabelledTerm, alignment,

@@ -3,7 +3,7 @@
 //! Everything here is a pure function of (seed, step): a run that is resumed at step t sees exactly the rows and
 //! the noise it would have seen, and a checkpoint holds neither data order nor generator state, only t.
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use ndarray::{Array2, ArrayView2};
 use rand::seq::SliceRandom;
 use rand_distr::{Distribution, StandardNormal};

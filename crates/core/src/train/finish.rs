@@ -1,6 +1,6 @@
 //! The model that a run leaves, with running statistics of its own where it has batch normalisation.
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 
 use super::{Noise, Perturbation, Trainer, TrainingMatrix};
 use crate::{model::FlowGmm, objective::predictions};

@@ -6,7 +6,7 @@
 //!
 //! with m_hat = m / (1 - b1^t), v_hat = v / (1 - b2^t). L2 decay adds wd theta to g instead (Adam).
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use flowgmm_kernels::AdamStep;
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! The trained parameters of a model as a list of vectors: gradients in, updates out.
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 
 use crate::model::FlowGmm;
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 
 use super::{Adam, History, TrainConfig, TrainingRows, set_trained, trained_values};
 use crate::{Error, Result, model::FlowGmm};

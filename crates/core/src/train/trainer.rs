@@ -1,6 +1,6 @@
 //! The training loop.
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 
 use super::{
     Adam, Average, Batches, Control, GaussianNoise, ImageViews, Noise, Observer, Perturbation, Purpose,

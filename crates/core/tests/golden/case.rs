@@ -1,36 +1,31 @@
 //! The golden file, and the model whose numbers it holds.
 
-use std::{cell::RefCell, collections::BTreeSet, fs::File, path::Path};
+use std::{cell::RefCell, collections::BTreeSet};
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use flowgmm_core::{
     Engine, Flow, FlowGmm, FlowSpec, Mixture, MixtureSpec, MixtureValues, Trainable,
     bijection::{Bijection, BijectionSpec, Form, Init, Mask, Transform},
     tensor::Place,
 };
-use ndarray::{Array2, ArrayD, IxDyn, OwnedRepr};
-use ndarray_npy::NpzReader;
+use ndarray::{Array2, ArrayD};
 
-use crate::{CLASSES, DIM, HIDDEN, LAYERS, PARTS, support::assert_close};
+use crate::{CLASSES, DIM, HIDDEN, LAYERS, PARTS, arrays::Arrays, support::assert_close};
 
 /// The file, and which of its arrays were asked for.
 pub struct Golden {
-    reader: RefCell<NpzReader<File>>,
+    arrays: Arrays,
     pub seen: RefCell<BTreeSet<String>>,
 }
 
 impl Golden {
     pub fn open() -> Self {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/golden_tabular.npz");
-        let reader =
-            NpzReader::new(File::open(path).expect("the golden file is there")).expect("an npz file");
-        Self { reader: RefCell::new(reader), seen: RefCell::default() }
+        Self { arrays: Arrays::open("golden_tabular.npz"), seen: RefCell::default() }
     }
 
     pub fn array(&self, name: &str) -> ArrayD<f64> {
         self.seen.borrow_mut().insert(name.to_string());
-        let read = self.reader.borrow_mut().by_name::<OwnedRepr<f64>, IxDyn>(name);
-        read.unwrap_or_else(|error| panic!("{name}: {error}"))
+        self.arrays.get(name)
     }
 
     pub fn values(&self, name: &str) -> Vec<f64> {
@@ -46,13 +41,11 @@ impl Golden {
     }
 
     pub fn indices(&self, name: &str) -> Vec<usize> {
-        self.seen.borrow_mut().insert(name.to_string());
-        let read = self.reader.borrow_mut().by_name::<OwnedRepr<i64>, IxDyn>(name);
-        read.unwrap_or_else(|error| panic!("{name}: {error}")).iter().map(|&i| i as usize).collect()
+        self.values(name).into_iter().map(|i| i as usize).collect()
     }
 
     pub fn names(&self) -> Vec<String> {
-        self.reader.borrow_mut().names().expect("a readable directory")
+        self.arrays.names()
     }
 }
 

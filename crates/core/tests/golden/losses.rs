@@ -1,6 +1,6 @@
 //! Losses, written with the functions of `objective` and composed as training does.
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use flowgmm_core::{
     FlowGmm, Trainable,
     objective::{

@@ -3,6 +3,7 @@
 //! latent space and the calibration metrics. In double precision with composed operations to 1e-10, and the
 //! core again in single precision with the fused kernel to 2e-5.
 
+mod arrays;
 mod case;
 mod flow;
 mod gradients;

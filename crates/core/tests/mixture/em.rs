@@ -1,6 +1,6 @@
 //! Closed-form estimates, and the two laws of EM.
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use flowgmm_core::{
     Covariance, Flow, FlowGmm, FlowSpec, MixtureSpec, Trainable,
     bijection::{BijectionSpec, Init},

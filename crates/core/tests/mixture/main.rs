@@ -8,7 +8,7 @@ mod sampling;
 #[path = "../support/mod.rs"]
 mod support;
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use flowgmm_core::{
     Covariance, Error, Flow, FlowGmm, FlowSpec, Mixture, MixtureSpec, MixtureValues, Trainable,
     bijection::{Form, Init},

@@ -1,7 +1,7 @@
 //! What the test files share: comparisons with a named tolerance, random rows, scalar functions of a flow.
 #![allow(dead_code)] // each test file is a crate of its own and uses a part of this
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use flowgmm_core::{
     Flow,
     bijection::{Bijection, Mapped},

@@ -6,7 +6,7 @@
 //!
 //! Layers of images have channels of `height x width` places; from the first dense layer on every number is a channel.
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, s};
 use serde::{Deserialize, Serialize};
 

@@ -94,6 +94,12 @@ impl Model {
         self.container().to_bytes()
     }
 
+    /// Whether a file that begins with these bytes looks like a model file; [`Model::load`] looks further.
+    pub fn recognises(head: &[u8]) -> bool {
+        const START: &[u8] = b"{\"__metadata__\":{\"digest\":\"";
+        head.get(8..).is_some_and(|json| json.starts_with(START))
+    }
+
     /// Reads a model file, trusting nothing in it. The model computes at `place`.
     pub fn load(path: &Path, place: &Place) -> Result<Self> {
         Self::from_container(Container::read(path)?, place).map_err(|reason| {

@@ -51,12 +51,35 @@ pub struct Recipe {
     pub config: FitConfig,
     /// How they came about.
     pub decisions: Vec<Decision>,
+    /// The settings it started from, before it looked at the rows.
+    pub start: FitConfig,
+    /// What the labels that were held out say about accuracy; `None` if none could be held out.
+    pub held_out: Option<HeldOutAccuracy>,
+}
+
+/// How often labels that were held out were predicted right.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HeldOutAccuracy {
+    /// Share that was right.
+    pub accuracy: f64,
+    /// Labels that were held out.
+    pub n: usize,
+}
+
+impl HeldOutAccuracy {
+    /// An interval that holds the accuracy on new rows like these with 95% probability (Wilson's).
+    pub fn interval(&self) -> (f64, f64) {
+        let (n, p, z) = (self.n as f64, self.accuracy, 1.96_f64);
+        let middle = (p + z * z / (2.0 * n)) / (1.0 + z * z / n);
+        let half = z / (1.0 + z * z / n) * (p * (1.0 - p) / n + z * z / (4.0 * n * n)).sqrt();
+        ((middle - half).max(0.0), (middle + half).min(1.0))
+    }
 }
 
 impl Recipe {
     /// Chooses settings for this problem. The same data and seed give the same choice.
     pub fn choose(data: &SemiSupervised, seed: u64) -> Result<Self> {
-        let mut recipe = Self { config: FitConfig::table(data), decisions: Vec::new() };
+        let mut recipe = Self::from(FitConfig::table(data));
         recipe.choose_columns(data);
         let sample = Sample::new(data, recipe.config.quantile_transform, somewhat_uneven(data), seed);
         let spaces = spaces(sample.normal.view());
@@ -83,6 +106,8 @@ impl Recipe {
                     candidates.push(likeliest(linear));
                 }
                 let together = recipe.choose_teachers(candidates);
+                let (accuracy, n) = (together.held_out, data.labelled().len());
+                recipe.held_out = Some(HeldOutAccuracy { accuracy, n });
                 if !data.unlabelled().is_empty() {
                     recipe.choose_confidence(&together);
                 }
@@ -206,6 +231,13 @@ impl Recipe {
             train.batch_unlabelled
         );
         self.note("size", choice, format!("{n} rows of {} columns, {k} classes", data.dim()));
+    }
+}
+
+impl From<FitConfig> for Recipe {
+    /// These settings, of which nothing was chosen.
+    fn from(config: FitConfig) -> Self {
+        Self { start: config.clone(), config, decisions: Vec::new(), held_out: None }
     }
 }
 

@@ -7,7 +7,7 @@ mod presets;
 
 use semisup::SemiSupervised;
 
-pub use choose::{Decision, Recipe};
+pub use choose::{Decision, HeldOutAccuracy, Recipe};
 
 use crate::{
     Result,
@@ -36,17 +36,16 @@ pub enum Preset {
 impl Recipe {
     /// The settings of a preset for these rows. The same data and seed give the same settings.
     pub fn of(preset: Preset, data: &SemiSupervised, seed: u64) -> Result<Self> {
-        let fixed = |config| Self { config, decisions: Vec::new() };
-        let image = |config, choice: &str| {
+        let image = |config: FitConfig, choice: &str| {
             let (what, why) = ("preset".into(), "as the preset says".into());
-            Self { config, decisions: vec![Decision { what, choice: choice.into(), why }] }
+            Self { decisions: vec![Decision { what, choice: choice.into(), why }], ..Self::from(config) }
         };
         Ok(match (data.image_shape(), preset) {
             (Some(shape), Preset::Paper) => image(FitConfig::paper_image(data, shape)?, "the paper's"),
             (Some(shape), _) => image(FitConfig::image(data, shape)?, "for images on CPUs"),
             (None, Preset::Auto) => Self::choose(data, seed)?,
-            (None, Preset::Paper) => fixed(FitConfig::paper(data)),
-            (None, Preset::ReferenceCode) => fixed(FitConfig::reference_code(data)),
+            (None, Preset::Paper) => FitConfig::paper(data).into(),
+            (None, Preset::ReferenceCode) => FitConfig::reference_code(data).into(),
         })
     }
 }

@@ -182,7 +182,8 @@ impl<'a> Chunks<'a> {
             return Ok(Reader::Matrix { x: x.clone(), given });
         }
         let embedder = Embedder::matching(&source.reading.text, rows.texts())?.map(Box::new);
-        let literal: Vec<&str> = label.as_deref().into_iter().collect();
+        let kept = source.kept.iter().map(String::as_str);
+        let literal: Vec<&str> = label.as_deref().into_iter().chain(kept).collect();
         let frames = source.frames(&literal)?;
         Ok(Reader::Table { frames, label, given, embedder, substitutions: Substitutions::default() })
     }

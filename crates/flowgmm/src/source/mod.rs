@@ -50,6 +50,8 @@ pub struct Source {
     /// How files are read.
     pub reading: Reading,
     labels: Labels,
+    /// Columns of a table that are carried through as they are written.
+    kept: Vec<String>,
 }
 
 /// Where rows are.
@@ -144,12 +146,22 @@ impl Source {
     }
 
     fn new(origin: Origin) -> Self {
-        Self { origin, reading: Reading::default(), labels: Labels::Own }
+        Self { origin, reading: Reading::default(), labels: Labels::Own, kept: Vec::new() }
     }
 
     /// The labels are in this column of the table; an empty cell means unlabelled.
     pub fn label_column(self, name: impl Into<String>) -> Self {
         Self { labels: Labels::Column(name.into()), ..self }
+    }
+
+    /// Columns of the table that predictions carry through as they are written, such as ids.
+    pub fn keep(self, columns: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { kept: columns.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// Columns that are carried through.
+    pub(crate) fn kept(&self) -> &[String] {
+        &self.kept
     }
 
     /// The labels of IDX images are in this IDX file.

@@ -4,6 +4,7 @@
 
 use super::draw;
 use flowgmm_kernels::fma_peak;
+use rayon::prelude::*;
 
 /// Rounds of one run of [`fma`]: about 2 ms.
 const ROUNDS: usize = 300_000;
@@ -28,34 +29,38 @@ impl Gemm {
         Self { a: matrix(1), b: matrix(2), c: vec![0.0; GEMM * GEMM] }
     }
 
-    /// `c = a b` on all threads; gives the number of operations.
+    /// `c = a b` on all threads, each with its columns; gives the number of operations.
     pub fn run(&mut self) -> f64 {
-        let (n, threads) = (GEMM, rayon::current_num_threads());
-        let (column, row) = (n as isize, 1);
-        // SAFETY: three matrices [n, n] of n^2 numbers each, columns n apart, the written one borrowed alone.
-        unsafe {
-            gemm::gemm(
-                n,
-                n,
-                n,
-                self.c.as_mut_ptr(),
-                column,
-                row,
-                false,
-                self.a.as_ptr(),
-                column,
-                row,
-                self.b.as_ptr(),
-                column,
-                row,
-                0.0,
-                1.0,
-                false,
-                false,
-                false,
-                gemm::Parallelism::Rayon(threads),
-            );
-        }
+        let n = GEMM;
+        let columns = n.div_ceil(rayon::current_num_threads());
+        let (a, b) = (&self.a, &self.b);
+        self.c.par_chunks_mut(n * columns).zip(b.par_chunks(n * columns)).for_each(|(c, b)| {
+            let (column, row) = (n as isize, 1);
+            // SAFETY: `a` is [n, n], `b` and `c` are [n, c.len() / n], columns n apart; `c` is borrowed alone.
+            unsafe {
+                gemm::gemm(
+                    n,
+                    c.len() / n,
+                    n,
+                    c.as_mut_ptr(),
+                    column,
+                    row,
+                    false,
+                    a.as_ptr(),
+                    column,
+                    row,
+                    b.as_ptr(),
+                    column,
+                    row,
+                    0.0,
+                    1.0,
+                    false,
+                    false,
+                    false,
+                    gemm::Parallelism::None,
+                );
+            }
+        });
         2.0 * (n * n * n) as f64
     }
 

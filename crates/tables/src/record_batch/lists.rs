@@ -1,9 +1,10 @@
 //! A column of lists of d numbers, such as embeddings, as d columns `name_0 .. name_{d-1}`.
 
-use arrow_array::{Array, ArrayRef, cast::AsArray, types::Float64Type};
+use arrow_array::{Array, ArrayRef, cast::AsArray};
 use arrow_schema::DataType;
 use flowgmm_data::Column;
 
+use super::convert::numbers;
 use crate::{Error, Result, column::ColumnBuilder, missing::MissingRules};
 
 /// Whether a type is lists of numbers.
@@ -39,9 +40,7 @@ impl Lists<'_> {
         missing: &MissingRules,
     ) -> Result<Vec<Column>> {
         let (values, ranges) = parts(array);
-        let damaged = |error: arrow_schema::ArrowError| Error::damaged(self.file, "lists", error);
-        let values = arrow_cast::cast(&values, &DataType::Float64).map_err(damaged)?;
-        let values = values.as_primitive::<Float64Type>();
+        let values = numbers(&values).expect("checked by `is_read`");
         let fixed = match array.data_type() {
             DataType::FixedSizeList(_, d) => Some(*d as usize),
             _ => None,
@@ -68,7 +67,7 @@ impl Lists<'_> {
             }
             for (i, column) in columns.iter_mut().enumerate() {
                 let at = start + i;
-                column.number(if values.is_valid(at) { values.value(at) } else { f64::NAN });
+                column.number(values[at]);
             }
         }
         let named = columns.into_iter().enumerate();

@@ -1,6 +1,26 @@
 //! Numbers as text, appended to bytes.
 
-use std::io::Write;
+use std::{io::Write, num::NonZeroU8};
+
+/// Powers of ten that are exact in double precision.
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
+    1e19, 1e20, 1e21, 1e22,
+];
+
+/// The nearest number that is written with this many significant digits.
+pub(super) fn significant(value: f64, digits: NonZeroU8) -> f64 {
+    let digits = digits.get();
+    if value == 0.0 || !value.is_finite() || digits > 16 {
+        return value;
+    }
+    let shift = i32::from(digits) - 1 - value.abs().log10().floor() as i32;
+    match usize::try_from(shift).ok().and_then(|shift| POWERS.get(shift)) {
+        // Whole number and power are exact, so the quotient is the number nearest to the decimal.
+        Some(power) if digits <= 15 => (value * power).round() / power,
+        _ => format!("{value:.*e}", usize::from(digits) - 1).parse().expect("a number was written"),
+    }
+}
 
 /// A whole number below 10^15 without a point, as `{:.0}` writes it.
 pub(super) fn whole(out: &mut Vec<u8>, value: f64) {
@@ -42,6 +62,29 @@ mod tests {
 
     use super::*;
 
+    /// Two roundings, of the product and of the whole number, may part from one only where a tie is nearly met.
+    #[test]
+    fn numbers_are_rounded_to_significant_digits() {
+        let seven = NonZeroU8::new(7).unwrap();
+        let cases = [
+            (0.123456789, "0.1234568"),
+            (-98765.4321, "-98765.43"),
+            (1.0, "1.0"),
+            (1e-30 / 3.0, "3.333333e-31"),
+            (1e30 / 3.0, "3.333333e29"),
+            (123456789.0, "123456800.0"),
+            (0.99999999, "1.0"),
+            (0.0, "0.0"),
+            (5e-324, "5e-324"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(format!("{:?}", significant(value, seven)), text);
+        }
+        assert!(significant(f64::INFINITY, seven).is_infinite() && significant(f64::NAN, seven).is_nan());
+        let all = NonZeroU8::new(17).unwrap();
+        assert_eq!(significant(0.1 + 0.2, all), 0.1 + 0.2);
+    }
+
     #[track_caller]
     fn check(value: f64) {
         let mut text = Vec::new();
@@ -81,6 +124,17 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        #[test]
+        fn rounding_keeps_seven_digits(bits: u64) {
+            let value = f64::from_bits(bits);
+            prop_assume!(value.is_normal());
+            let rounded = significant(value, NonZeroU8::new(7).unwrap());
+            prop_assert!((rounded - value).abs() <= 5.000001e-7 * value.abs(), "{value:e} became {rounded:e}");
+            let text = format!("{rounded:e}");
+            let digits = text.split('e').next().unwrap().chars().filter(char::is_ascii_digit).count();
+            prop_assert!(digits <= 7, "{text}");
+        }
 
         #[test]
         fn every_number_is_written_as_the_standard_library_writes_it(bits: u64, scale in 0_u32..19) {

@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use super::{Cell, ColumnType, Output, digits, other};
+use super::{Cell, ColumnType, Output, TextStyle, digits, other};
 
 /// What stands around the objects.
 pub(super) enum Layout {
@@ -19,10 +19,16 @@ pub(super) struct Rows<W> {
     keys: Vec<String>, // `"name":`
     buffer: Vec<u8>,
     empty: bool,
+    style: TextStyle,
 }
 
 impl<W: Write> Rows<W> {
-    pub fn new(mut sink: W, layout: Layout, columns: &[(String, ColumnType)]) -> io::Result<Self> {
+    pub fn new(
+        mut sink: W,
+        layout: Layout,
+        columns: &[(String, ColumnType)],
+        style: TextStyle,
+    ) -> io::Result<Self> {
         if let Layout::Array = layout {
             sink.write_all(b"[")?;
         }
@@ -30,7 +36,7 @@ impl<W: Write> Rows<W> {
             Ok(format!("{}:", serde_json::to_string(name).map_err(other)?))
         };
         let keys = columns.iter().map(key).collect::<io::Result<_>>()?;
-        Ok(Self { sink, layout, keys, buffer: Vec::new(), empty: true })
+        Ok(Self { sink, layout, keys, buffer: Vec::new(), empty: true, style })
     }
 
     pub fn write(&mut self, columns: &[Output], rows: usize) -> io::Result<()> {
@@ -46,7 +52,9 @@ impl<W: Write> Rows<W> {
                 self.buffer.extend_from_slice(if i > 0 { b"," } else { b"" });
                 self.buffer.extend_from_slice(key.as_bytes());
                 match column.cell(row) {
-                    Cell::Number(value) if value.is_finite() => digits::shortest(&mut self.buffer, value),
+                    Cell::Number(value) if value.is_finite() => {
+                        digits::shortest(&mut self.buffer, self.style.round(value));
+                    }
                     Cell::Missing | Cell::Number(_) => self.buffer.extend_from_slice(b"null"),
                     Cell::Text(text) => serde_json::to_writer(&mut self.buffer, &text).map_err(other)?,
                 }

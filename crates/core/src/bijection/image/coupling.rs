@@ -6,7 +6,7 @@
 //!
 //! log_det = sum of s over the changed part.
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use flowgmm_kernels::{
     conv::Workspace,
     image::{Half, ImageStep, LightCoupling},

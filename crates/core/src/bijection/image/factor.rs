@@ -3,7 +3,7 @@
 //!
 //!   z = [x_done, f(x_kept)],   log_det = log|det df/dx_kept|.
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use semisup::Rng;
 
 use super::ImageShape;

@@ -5,7 +5,7 @@
 //!
 //! On a first batch b and s are set so that every channel has mean 0 and variance 1.
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use flowgmm_kernels::image::{self as kernels, ImageStep};
 use rand_distr::{Distribution, StandardNormal};
 use semisup::Rng;

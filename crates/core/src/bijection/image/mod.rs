@@ -16,7 +16,7 @@ mod nets;
 mod norm;
 mod squeeze;
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 
 pub(super) use coupling::ConvAffine;
 pub use coupling::ImageMask;

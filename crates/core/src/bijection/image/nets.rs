@@ -10,7 +10,7 @@
 //! weight normalisation, W = g v / ||v|| per output channel, and so has the gain; checkerboards double b, because half
 //! of what they show the net is zero.
 
-use burn::tensor::{Tensor, activation::relu, module::conv2d, ops::ConvOptions};
+use burn_tensor::{Tensor, activation::relu, module::conv2d, ops::ConvOptions};
 use rand::Rng as _;
 use semisup::Rng;
 use serde::{Deserialize, Serialize};

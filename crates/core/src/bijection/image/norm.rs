@@ -4,7 +4,7 @@
 //! mapped by itself. Running statistics are parameters that no gradient trains: [`update`] moves them by
 //! m <- (1 - momentum) m + momentum m_batch, the variance unbiased.
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use flowgmm_kernels::conv::EPSILON;
 use rand::Rng as _;
 use semisup::Rng;

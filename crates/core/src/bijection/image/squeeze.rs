@@ -1,7 +1,7 @@
 //! Squeeze (RealNVP): channel 4 c + 2 dy + dx of an image of half the size is pixel (2 y + dy, 2 x + dx) of channel c.
 //! A permutation of the columns, so log_det = 0.
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use flowgmm_kernels::image::{self as kernels, ImageStep};
 
 use super::{ImageShape, ShapeExt as _, rows};

@@ -7,7 +7,7 @@
 //!
 //! On a CPU in single precision runs of dense affine couplings take the fused kernel instead (`crate::fused`).
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use serde::{Deserialize, Serialize};
 
 /// The order in which a coupling scales and shifts.

@@ -17,7 +17,7 @@
 mod affine;
 mod spline;
 
-use burn::tensor::Tensor;
+use burn_tensor::Tensor;
 use serde::{Deserialize, Serialize};
 
 pub use affine::Form;

@@ -10,7 +10,7 @@
 //! Rows and changed columns are flattened to r = n * changed lines, so that everything is `[r, K]` or `[r, 1]`.
 //! A zero network output gives equal bins and slopes 1: the identity.
 
-use burn::tensor::{Bool, Tensor, activation::softplus};
+use burn_tensor::{Bool, Tensor, activation::softplus};
 
 use crate::{
     bijection::Mapped,

@@ -1,10 +1,5 @@
 //! The residual net against `golden_resnet.npz`: output, running statistics, prediction by them, and every gradient.
 
-use std::{cell::RefCell, fs::File, path::Path};
-
-use ndarray::{ArrayD, IxDyn, OwnedRepr};
-use ndarray_npy::NpzReader;
-
 use super::{super::norm, *};
 use crate::{
     bijection::NormStatistics,
@@ -16,26 +11,22 @@ const DOUBLE: f64 = 1e-10;
 /// Convolutions by Winograd in single precision, through batch norms of few numbers.
 const SINGLE: f64 = 2e-3;
 
-struct Golden(RefCell<NpzReader<File>>);
+#[path = "../../../../tests/golden/arrays.rs"]
+mod arrays;
+
+struct Golden(arrays::Arrays);
 
 impl Golden {
     fn open() -> Self {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/golden_resnet.npz");
-        let file = File::open(path).expect("the golden file is there");
-        Self(RefCell::new(NpzReader::new(file).expect("an npz file")))
-    }
-
-    fn array(&self, name: &str) -> ArrayD<f64> {
-        let read = self.0.borrow_mut().by_name::<OwnedRepr<f64>, IxDyn>(name);
-        read.unwrap_or_else(|error| panic!("{name}: {error}"))
+        Self(arrays::Arrays::open("golden_resnet.npz"))
     }
 
     fn values(&self, name: &str) -> Vec<f64> {
-        self.array(name).iter().copied().collect()
+        self.0.get(name).iter().copied().collect()
     }
 
     fn images(&self, name: &str, place: &Place) -> Tensor<4> {
-        let array = self.array(name);
+        let array = self.0.get(name);
         let s = array.shape();
         let dims = [s[0], s[1], s[2], s[3]];
         place.vector(array.iter().copied().collect()).reshape(dims)
