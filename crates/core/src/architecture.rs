@@ -294,6 +294,28 @@ mod tests {
         assert_eq!(couplings, plain().flow(6).layers);
     }
 
+    /// Layers are listed before they are checked one by one: a list that no memory holds is refused before.
+    #[test]
+    fn absurd_numbers_of_layers_are_refused_before_they_are_listed() {
+        let broken = |architecture: &Architecture| {
+            let rules = architecture.rules();
+            rules.into_iter().find(|(_, holds, _)| !holds).map(|(what, ..)| what)
+        };
+        let staged = |couplings, stages, shape| {
+            let stages = vec![ImageStage { couplings, hidden: 8 }; stages];
+            Architecture { image: Some(ImageFlow::Light { shape, stages }), ..plain() }
+        };
+        assert_eq!(broken(&staged(4, 3, SHAPE)), None);
+        assert_eq!(broken(&staged(usize::MAX, 2, SHAPE)), Some("architecture.image"));
+        assert_eq!(broken(&staged(4, 4, SHAPE)), Some("architecture.image"), "8 x 8 pixels are halved three times");
+        let huge = ImageShape { channels: usize::MAX, height: 8, width: 8 };
+        assert_eq!(broken(&staged(4, 2, huge)), Some("architecture.image"));
+        let paper = ImageFlow::Paper { shape: SHAPE, hidden: usize::MAX, blocks: 1 };
+        assert_eq!(broken(&Architecture { image: Some(paper), ..plain() }), Some("architecture.image"));
+        let deep = Architecture { depth: 1024, between: vec![Between::ActNorm; 3], ..plain() };
+        assert_eq!(broken(&deep), Some("architecture.depth with the layers between"));
+    }
+
     #[test]
     fn settings_that_are_as_ever_are_not_written() {
         let json = serde_json::to_value(plain()).unwrap();

@@ -5,7 +5,7 @@
 //! are stored as numbers. A reader may keep a column verbatim instead, as [`Cells::Texts`]: the names of classes are then
 //! those of the file.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use crate::{Error, Result};
 
@@ -14,8 +14,8 @@ use crate::{Error, Result};
 pub struct Frame {
     name: String,
     columns: Vec<Column>,
-    lines: Vec<u64>,                   // [n]
-    positions: HashMap<String, usize>, // of the columns, by name
+    lines: Vec<u64>,                    // [n]
+    positions: BTreeMap<String, usize>, // of the columns, by name
 }
 
 /// A named column.
@@ -160,7 +160,7 @@ impl Frame {
     /// Checks that there are columns with distinct names, all as long as `lines`: the line of each row (or its number, from
     /// 1) that messages refer to.
     pub fn new(name: &str, columns: Vec<Column>, lines: Vec<u64>) -> Result<Self> {
-        let mut positions: HashMap<String, usize> = HashMap::with_capacity(columns.len());
+        let mut positions: BTreeMap<String, usize> = BTreeMap::new();
         for (at, column) in columns.iter().enumerate() {
             if column.name.is_empty() {
                 return Err(Error::UnnamedColumn { name: name.into(), position: at + 1 });
