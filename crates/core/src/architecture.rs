@@ -307,7 +307,11 @@ mod tests {
         };
         assert_eq!(broken(&staged(4, 3, SHAPE)), None);
         assert_eq!(broken(&staged(usize::MAX, 2, SHAPE)), Some("architecture.image"));
-        assert_eq!(broken(&staged(4, 4, SHAPE)), Some("architecture.image"), "8 x 8 pixels are halved three times");
+        assert_eq!(
+            broken(&staged(4, 4, SHAPE)),
+            Some("architecture.image"),
+            "8 x 8 pixels are halved three times"
+        );
         let huge = ImageShape { channels: usize::MAX, height: 8, width: 8 };
         assert_eq!(broken(&staged(4, 2, huge)), Some("architecture.image"));
         let paper = ImageFlow::Paper { shape: SHAPE, hidden: usize::MAX, blocks: 1 };

@@ -167,7 +167,8 @@ impl Checkpoints {
             (false, _) => Ok(None),
             (true, Resume::IfPresent) => Saved::read(path, &self.fingerprint, place).map(Some),
             (true, Resume::No) => {
-                let found = Header::read(&path).and_then(|(header, _)| header.check_fit(&path, &self.fingerprint));
+                let found =
+                    Header::read(&path).and_then(|(header, _)| header.check_fit(&path, &self.fingerprint));
                 let whose = match found {
                     Ok(()) => "a checkpoint of this fit",
                     Err(Error::ForeignCheckpoint { .. }) => "a checkpoint of another fit",

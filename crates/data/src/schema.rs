@@ -197,7 +197,9 @@ impl Schema {
         // Collected before looking for an error, so that the first one does not depend on threads.
         let columns: Vec<Result<ColumnSchema>> = features
             .par_iter()
-            .map(|column| infer::column(frame, column, declared.get(column.name.as_str()).copied(), target.as_ref()))
+            .map(|column| {
+                infer::column(frame, column, declared.get(column.name.as_str()).copied(), target.as_ref())
+            })
             .collect();
         let columns = columns.into_iter().collect::<Result<_>>()?;
         Ok(Self { n: frame.n(), label: label.map(Into::into), columns })

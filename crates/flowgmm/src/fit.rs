@@ -9,7 +9,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use flowgmm_core::{Checkpoints, DeviceName, Resume, bits_per_dim, dequantised, tensor::Place, train::History};
+use flowgmm_core::{
+    Checkpoints, DeviceName, Resume, bits_per_dim, dequantised, tensor::Place, train::History,
+};
 use semisup::Classifier as _;
 
 use crate::{
@@ -19,6 +21,7 @@ use crate::{
     recipe::Recipe,
     settings::Override,
     source::training::{Declared, Training},
+    trial,
 };
 
 /// Training images that bits per pixel value are measured on.
@@ -191,6 +194,14 @@ pub struct FitPlan {
     pub cost: Cost,
     /// What the labels that were held out say about accuracy.
     pub held_out: Option<HeldOutAccuracy>,
+}
+
+impl FitPlan {
+    /// Seconds that training will take on this machine, measured by a few steps of it; `None` if they fail, as training
+    /// would. Reading, the choice of settings and the report are not in it.
+    pub fn seconds(&self, training: &Training) -> Option<f64> {
+        trial::seconds(&self.settings, &training.data)
+    }
 }
 
 impl Training {

@@ -65,6 +65,7 @@ mod settings;
 mod sheet;
 mod source;
 mod teachers;
+mod trial;
 
 pub use flowgmm_core::*;
 

@@ -41,7 +41,9 @@ fn control_group() -> Option<f64> {
         // Within a container the group may be the root itself.
         let own = Path::new(root).join(path.trim_start_matches('/'));
         for directory in own.ancestors().take_while(|directory| directory.starts_with(root)) {
-            if let (Some(limit), Some(used)) = (number(&directory.join(limit)), number(&directory.join(usage))) {
+            if let (Some(limit), Some(used)) =
+                (number(&directory.join(limit)), number(&directory.join(usage)))
+            {
                 // Files that were read count as used, but are given up when memory is short.
                 let used = used - reclaimable(&directory.join("memory.stat"));
                 left = Some(left.unwrap_or(f64::INFINITY).min(limit - used));

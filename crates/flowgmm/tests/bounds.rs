@@ -6,8 +6,8 @@ mod tiny;
 use std::{fs, path::PathBuf};
 
 use flowgmm::{
-    ErrorKind, FitPlan, MOST_TEMPERATURE, Model, Need, Reading, Request, SampleRequest, Source, TextEncoder, Training,
-    tensor::Place,
+    ErrorKind, FitPlan, MOST_TEMPERATURE, Model, Need, Reading, Request, SampleRequest, Source, TextEncoder,
+    Training, tensor::Place,
 };
 use tempfile::TempDir;
 
@@ -68,7 +68,10 @@ fn infinite_numbers_are_refused_in_fit_and_predict_and_may_mean_missing() {
 
 #[test]
 fn infinite_numbers_of_typed_formats_are_refused() {
-    use flowgmm::tables::arrow::{RecordBatch, array::{Float64Array, StringArray}};
+    use flowgmm::tables::arrow::{
+        RecordBatch,
+        array::{Float64Array, StringArray},
+    };
     let x = (0..40).map(|i| if i == 7 { f64::INFINITY } else { f64::from(i % 5) });
     let y = (0..40).map(|i| (i < 20).then_some(["a", "b"][i % 2]));
     let batch = RecordBatch::try_from_iter([
@@ -108,10 +111,19 @@ fn a_fit_that_needs_more_memory_than_there_is_is_refused_while_it_is_planned() {
         assert_eq!(error.kind(), ErrorKind::Request, "{error}");
         assert_says(error.to_string(), parts);
     };
-    refused("architecture.hidden", vec![65536; 12].into(), &["memory", "available", "Lower architecture.hidden"]);
+    refused(
+        "architecture.hidden",
+        vec![65536; 12].into(),
+        &["memory", "available", "Lower architecture.hidden"],
+    );
     refused("architecture.hidden", vec![u64::MAX].into(), &["hidden widths", "65536"]);
     refused("architecture.depth", 100_000.into(), &["architecture.depth", "1024"]);
-    let cost = plan("seed", 1.into()).unwrap().cost;
+    let request = small(Source::path(&path).label_column("y"));
+    let training = Training::read(&request, &mut ()).unwrap();
+    let planned = training.plan(&request, &mut ()).unwrap();
+    let seconds = planned.seconds(&training).expect("a few steps of it can be timed");
+    assert!(seconds > 0.0 && seconds < 600.0, "{seconds} s for 20 small steps");
+    let cost = planned.cost;
     assert!(cost.memory > 1e6 && cost.memory < 2e8, "{cost:?}");
 }
 

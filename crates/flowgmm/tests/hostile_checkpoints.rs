@@ -48,7 +48,8 @@ impl Stopped {
         alter(&mut header, &mut file);
         file.header = header.to_string();
         fs::write(self.path(), file.to_bytes()).unwrap();
-        let checkpoints = Checkpoints::new(self.directory.path(), Duration::from_secs(3600), Resume::IfPresent);
+        let checkpoints =
+            Checkpoints::new(self.directory.path(), Duration::from_secs(3600), Resume::IfPresent);
         Fitter::new(&self.config, &data(), 5).checkpoints(checkpoints).run(&mut ())
     }
 
@@ -81,7 +82,9 @@ fn impossible_counts_and_scales_are_refused() {
     }
     stopped.refused("a score", |header, _| header["progress"]["scores"] = json!([f64::NAN.to_bits()]));
     stopped.refused("dim", |header, _| header["spec"]["flow"]["dim"] = json!(1u64 << 40));
-    stopped.refused("classes", |header, _| header["spec"]["mixture"]["per_class"] = json!([1u64 << 60, 1u64 << 60]));
+    stopped.refused("classes", |header, _| {
+        header["spec"]["mixture"]["per_class"] = json!([1u64 << 60, 1u64 << 60])
+    });
     assert!(stopped.resume(|_, _| {}).is_ok(), "as it was, it is believed");
 }
 
@@ -107,7 +110,9 @@ fn tensors_of_other_sizes_or_numbers_are_refused() {
     stopped.refused("fewer rows", |_, file| _ = file.tensors.insert("q".into(), (vec![2], vec![0.5; 2])));
     stopped.refused("an extra", |_, file| _ = file.tensors.insert("w".into(), (vec![1], vec![0.0])));
     let plain = Stopped::new(config());
-    plain.refused("unused targets", |_, file| _ = file.tensors.insert("q".into(), (vec![120], vec![0.5; 120])));
+    plain.refused("unused targets", |_, file| {
+        _ = file.tensors.insert("q".into(), (vec![120], vec![0.5; 120]))
+    });
 }
 
 /// Every value of the header replaced by each of these.
@@ -133,7 +138,9 @@ fn no_value_of_the_header_makes_it_panic() {
     assert!(places.len() > 40, "{places:?}");
     for place in places {
         for value in &hostile {
-            if let Err(error) = stopped.resume(|header, _| *header.pointer_mut(&place).unwrap() = value.clone()) {
+            if let Err(error) =
+                stopped.resume(|header, _| *header.pointer_mut(&place).unwrap() = value.clone())
+            {
                 let expected = [ErrorKind::ModelFile, ErrorKind::Request, ErrorKind::Diverged];
                 assert!(expected.contains(&error.kind()), "{place} = {value}: {error}");
             }
@@ -144,7 +151,9 @@ fn no_value_of_the_header_makes_it_panic() {
 /// Paths of all values, as JSON pointers.
 fn collect(value: &Value, path: String, places: &mut Vec<String>) {
     match value {
-        Value::Object(map) => map.iter().for_each(|(key, value)| collect(value, format!("{path}/{key}"), places)),
+        Value::Object(map) => {
+            map.iter().for_each(|(key, value)| collect(value, format!("{path}/{key}"), places))
+        }
         Value::Array(list) => {
             list.iter().enumerate().for_each(|(at, value)| collect(value, format!("{path}/{at}"), places));
         }

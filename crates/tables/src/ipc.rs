@@ -63,7 +63,14 @@ pub(crate) fn open(
     })?;
     let layout = Layout::new(name, &schema, options, warnings)?;
     let rows = options.rows(layout.width(&schema));
-    Ok(Batches { messages, schema, layout, dictionaries: HashMap::new(), slices: Slices::new(rows), batches: 0 })
+    Ok(Batches {
+        messages,
+        schema,
+        layout,
+        dictionaries: HashMap::new(),
+        slices: Slices::new(rows),
+        batches: 0,
+    })
 }
 
 impl Batches {
@@ -244,7 +251,8 @@ impl Messages {
             if u64::from(u32::from_le_bytes(*length)) != footer.len() as u64 {
                 return Err(broken("its footer has another length than it says"));
             }
-            let footer = arrow_ipc::root_as_footer(footer).map_err(|_| broken("its footer makes no sense"))?;
+            let footer =
+                arrow_ipc::root_as_footer(footer).map_err(|_| broken("its footer makes no sense"))?;
             match footer.recordBatches().map_or(0, |blocks| blocks.len()) {
                 listed if listed == batches => Ok(()),
                 listed => Err(broken(&format!("it lists {listed} record batches and holds {batches}"))),

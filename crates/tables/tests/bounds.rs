@@ -11,7 +11,9 @@ use flowgmm_tables::{Error, InputFormat, MOST_COLUMNS, Options};
 /// A header and `rows` rows of `width` columns; the first is the label.
 fn wide(width: usize, rows: usize) -> String {
     let line = |cell: &dyn Fn(usize) -> String| (0..width).map(cell).collect::<Vec<_>>().join(",") + "\n";
-    let row = |row: usize| line(&|at| if at == 0 { ["a", "b"][row % 2].into() } else { ((row * at) % 7).to_string() });
+    let row = |row: usize| {
+        line(&|at| if at == 0 { ["a", "b"][row % 2].into() } else { ((row * at) % 7).to_string() })
+    };
     line(&|at| format!("c{at}")) + &(0..rows).map(row).collect::<String>()
 }
 
@@ -40,7 +42,8 @@ fn too_many_columns_are_refused_with_their_number_and_the_limit() {
     assert_eq!(read(wide(100_000, 2), &some).unwrap().columns().len(), 2, "others may be there");
 
     let objects: String = (0..MOST_COLUMNS + 10).map(|i| format!("{{\"k{i}\": 1}}\n")).collect();
-    let lines = Options { format: Some(InputFormat::JsonLines), batch_rows: usize::MAX, ..Options::default() };
+    let lines =
+        Options { format: Some(InputFormat::JsonLines), batch_rows: usize::MAX, ..Options::default() };
     let keys: String = (0..MOST_COLUMNS + 1).map(|i| format!("\"k{i}\": 1,")).collect();
     refused(read(format!("{{{}}}", keys.trim_end_matches(',')), &lines).unwrap_err(), MOST_COLUMNS + 1);
     let few = read(objects, &lines).map(|frame| frame.columns().len());

@@ -48,8 +48,8 @@ use serde::{Deserialize, Serialize};
 pub use dropout::Dropout;
 pub use image::{ConvNet, ImageMask, ImageShape};
 pub use mask::Mask;
-pub(crate) use spec::MAX_WIDTH;
 pub use spec::BijectionSpec;
+pub(crate) use spec::MAX_WIDTH;
 pub use transform::{Form, Transform};
 
 use crate::{flow::Engine, theta::Theta};

@@ -30,7 +30,9 @@ impl Lock {
             Ok(()) => Ok(Self { _file: file }),
             Err(TryLockError::WouldBlock) => Err(Error::CheckpointInUse { directory: directory.into() }),
             // Some network file systems have no locks; a checkpoint there is better than none.
-            Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => Ok(Self { _file: file }),
+            Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {
+                Ok(Self { _file: file })
+            }
             Err(TryLockError::Error(error)) => Err(io(error)),
         }
     }

@@ -98,7 +98,11 @@ impl Saved {
     }
 
     /// Vectors of second moments, which are means of squares.
-    fn take_positive(&mut self, prefix: &str, lengths: &[usize]) -> std::result::Result<Vec<Tensor<1>>, String> {
+    fn take_positive(
+        &mut self,
+        prefix: &str,
+        lengths: &[usize],
+    ) -> std::result::Result<Vec<Tensor<1>>, String> {
         for i in 0..lengths.len() {
             let name = format!("{prefix}.{i}");
             let negative = |(_, values): &(Vec<usize>, Vec<f32>)| values.iter().any(|v| *v < 0.0);

@@ -175,7 +175,9 @@ fn centre_and_scale(x: ArrayView1<f64>) -> (f64, f64) {
 fn facts(schema: &Schema) -> HashMap<&str, &NumberFacts> {
     let columns = schema.columns().iter();
     let known = columns.filter_map(|column| match &column.kind {
-        ColumnKind::Numeric { facts, .. } | ColumnKind::Date { facts, .. } => Some((column.name.as_str(), facts)),
+        ColumnKind::Numeric { facts, .. } | ColumnKind::Date { facts, .. } => {
+            Some((column.name.as_str(), facts))
+        }
         _ => None,
     });
     known.collect()

@@ -81,9 +81,15 @@ impl Embedder {
         let settings = TextEncoder { max_tokens: Some(first.max_tokens), ..settings.clone() };
         let (None, Some(remembered)) = (&settings.directory, &first.directory) else {
             let embedder = Self::open(&settings, &columns)?;
-            return if embedder.fingerprint() == first.encoder { Ok(Some(embedder)) } else { Err(first.differs(&embedder)) };
+            return if embedder.fingerprint() == first.encoder {
+                Ok(Some(embedder))
+            } else {
+                Err(first.differs(&embedder))
+            };
         };
-        let looked = |what: &str| needed(&first.column, &format!("the model was fitted with the one in {remembered}, {what}"));
+        let looked = |what: &str| {
+            needed(&first.column, &format!("the model was fitted with the one in {remembered}, {what}"))
+        };
         if !Path::new(remembered).is_dir() {
             return Err(looked("which is not there any more"));
         }

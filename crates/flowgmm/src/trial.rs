@@ -1,0 +1,72 @@
+//! How long a fit will take: a few of its own training steps, timed on this machine as it is now.
+//!
+//! Operations say little about time. How many a processor does in a second depends on the layers, the batch, the kernels
+//! and on who else is computing; a step of the fit itself knows all that. So the trial is the fit, on a few batches of its
+//! rows, stopped after some steps.
+
+use std::time::{Duration, Instant};
+
+use flowgmm_core::tensor::Place;
+use semisup::{SemiSupervised, split::evenly_spaced};
+
+use crate::{
+    Fitter, Settings,
+    config::MultiStart,
+    cost,
+    observer::{Control, Observer},
+};
+
+/// Steps that are timed, after one that warms up.
+const STEPS: usize = 4;
+/// Batches that the rows of a trial are enough for.
+const BATCHES: usize = 2;
+
+/// Seconds that the training steps of a fit will take, short starts and calibration included; `None` if the trial fails,
+/// as the fit will then, with its reason.
+pub(crate) fn seconds(settings: &Settings, data: &SemiSupervised) -> Option<f64> {
+    let mut config = settings.config.clone();
+    let steps = cost::steps(&config);
+    config.teachers = Vec::new();
+    config.calibration = None;
+    config.multi_start = MultiStart { starts: 1, ..config.multi_start };
+    let rows = some_rows(&config.train, data)?;
+    let fitter = Fitter::new(&config, &rows, settings.seed)
+        .engine(settings.engine)
+        .place(Place::on(&settings.device).ok()?);
+    let mut watch = Watch { last: None, shortest: None, seen: 0 };
+    let stopped = fitter.run(&mut watch);
+    match (stopped, watch.shortest) {
+        (Ok(_) | Err(crate::Error::Interrupted { .. }), Some(step)) => Some(step.as_secs_f64() * steps),
+        _ => None,
+    }
+}
+
+/// Labelled and unlabelled rows for a few batches.
+fn some_rows(train: &flowgmm_core::train::TrainConfig, data: &SemiSupervised) -> Option<SemiSupervised> {
+    let pick = |rows: Vec<usize>, batch: usize| -> Vec<usize> {
+        let some = evenly_spaced(rows.len(), batch.saturating_mul(BATCHES));
+        some.into_iter().map(|at| rows[at]).collect()
+    };
+    let mut rows = pick(data.labelled(), train.batch_labelled);
+    rows.extend(pick(data.unlabelled(), train.batch_unlabelled));
+    data.select(&rows).ok()
+}
+
+/// Times steps, and stops after some.
+struct Watch {
+    last: Option<Instant>,
+    shortest: Option<Duration>,
+    seen: usize,
+}
+
+impl Observer for Watch {
+    fn progress(&mut self, _step: usize) -> Control {
+        let now = Instant::now();
+        if let Some(last) = self.last.replace(now) {
+            let step = now - last;
+            self.shortest = Some(self.shortest.map_or(step, |shortest| shortest.min(step)));
+        }
+        self.seen += 1;
+        if self.seen > STEPS { Control::Stop } else { Control::Continue }
+    }
+}
