@@ -63,8 +63,9 @@ const DOUBLE: f64 = 8.0;
 const COPIES: f64 = 9.0;
 /// Bytes of a program that has nothing to do yet.
 const PROGRAM: f64 = 20e6;
-/// Rows that the certificate is measured on.
+/// Rows that the certificate is measured on, and how much more than their activations was measured to be there.
 const CERTIFIED: usize = 256;
+const CERTIFICATE: f64 = 1.3;
 const NONE: MemoryParts = MemoryParts { rows: 0.0, preprocessing: 0.0, parameters: 0.0, activations: 0.0 };
 
 impl MemoryParts {
@@ -87,7 +88,7 @@ impl Cost {
         let weights =
             flow.n_parameters().map_or(f64::INFINITY, |n| n as f64) + 2.0 * components * flow.dim as f64;
         let scored = SINGLE * n.min(SCORING_BATCH) as f64;
-        let certified = DOUBLE * n.min(CERTIFIED) as f64;
+        let certified = CERTIFICATE * DOUBLE * n.min(CERTIFIED) as f64;
         let rows = resting(config, data, flow.dim);
         let stages = [
             MemoryParts {

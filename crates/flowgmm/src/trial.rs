@@ -16,8 +16,10 @@ use crate::{
     observer::{Control, Observer},
 };
 
-/// Steps that are timed, after one that warms up.
-const STEPS: usize = 4;
+/// Steps that are timed, after one that warms up: at least a few, and more of quick ones, whose times vary most.
+const FEWEST: u32 = 3;
+const MOST: u32 = 100;
+const LONG_ENOUGH: Duration = Duration::from_millis(300);
 /// Batches that the rows of a trial are enough for.
 const BATCHES: usize = 2;
 
@@ -33,10 +35,11 @@ pub(crate) fn seconds(settings: &Settings, data: &SemiSupervised) -> Option<f64>
     let fitter = Fitter::new(&config, &rows, settings.seed)
         .engine(settings.engine)
         .place(Place::on(&settings.device).ok()?);
-    let mut watch = Watch { last: None, shortest: None, seen: 0 };
-    let stopped = fitter.run(&mut watch);
-    match (stopped, watch.shortest) {
-        (Ok(_) | Err(crate::Error::Interrupted { .. }), Some(step)) => Some(step.as_secs_f64() * steps),
+    let mut watch = Watch { began: None, timed: 0, took: Duration::ZERO };
+    match fitter.run(&mut watch) {
+        Ok(_) | Err(crate::Error::Interrupted { .. }) if watch.timed > 0 => {
+            Some(watch.took.as_secs_f64() / f64::from(watch.timed) * steps)
+        }
         _ => None,
     }
 }
@@ -52,21 +55,21 @@ fn some_rows(train: &flowgmm_core::train::TrainConfig, data: &SemiSupervised) ->
     data.select(&rows).ok()
 }
 
-/// Times steps, and stops after some.
+/// Times steps after the first, and stops after some.
 struct Watch {
-    last: Option<Instant>,
-    shortest: Option<Duration>,
-    seen: usize,
+    began: Option<Instant>,
+    timed: u32,
+    took: Duration,
 }
 
 impl Observer for Watch {
     fn progress(&mut self, _step: usize) -> Control {
-        let now = Instant::now();
-        if let Some(last) = self.last.replace(now) {
-            let step = now - last;
-            self.shortest = Some(self.shortest.map_or(step, |shortest| shortest.min(step)));
-        }
-        self.seen += 1;
-        if self.seen > STEPS { Control::Stop } else { Control::Continue }
+        let Some(began) = self.began else {
+            self.began = Some(Instant::now());
+            return Control::Continue;
+        };
+        (self.timed, self.took) = (self.timed + 1, began.elapsed());
+        let enough = self.timed >= MOST || (self.timed >= FEWEST && self.took >= LONG_ENOUGH);
+        if enough { Control::Stop } else { Control::Continue }
     }
 }

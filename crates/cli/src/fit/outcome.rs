@@ -186,7 +186,8 @@ impl Outcome<'_> {
 /// What a fit to images is about to take.
 pub fn announced(plan: &FitPlan, training: &Training) -> String {
     let (cost, steps) = (&plan.cost, plan.settings.config.train.steps);
-    let time = plan.seconds(training).map(|seconds| format!("; about {}", duration(seconds))).unwrap_or_default();
+    let time =
+        plan.seconds(training).map(|seconds| format!("; about {}", duration(seconds))).unwrap_or_default();
     format!(
         "{} images, {} of them labelled, {}\nabout {} of memory; {steps} steps of {} images and {} each, {} in all{time}",
         training.data.n(),
