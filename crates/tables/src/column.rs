@@ -86,7 +86,7 @@ impl ColumnBuilder {
     }
 }
 
-/// Most cells have no spaces around them, which their first and last bytes show.
+/// Strips white space; most cells have none, which their first and last bytes show.
 #[inline]
 fn trim_spaces(cell: &[u8]) -> &[u8] {
     match cell {
