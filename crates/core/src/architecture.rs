@@ -150,6 +150,16 @@ impl Architecture {
                 "between 1 and 1024",
             ),
             ("architecture.between", self.between.len() <= MAX_BETWEEN, "a list of at most 16 layers"),
+            (
+                "architecture.depth with the layers between",
+                self.depth.saturating_mul(1 + self.between.len()) <= 1024 + self.between.len(),
+                "at most 1024 layers",
+            ),
+            (
+                "architecture.image",
+                self.image.as_ref().is_none_or(ImageFlow::is_possible),
+                "of images up to 65536 values whose sides every stage can halve, and of at most 512 couplings",
+            ),
             ("architecture.sigma", positive(self.sigma), "a positive number"),
             ("architecture.per_class", (1..=1000).contains(&self.per_class), "between 1 and 1000"),
             ("architecture.means", means, "of positive scale"),
@@ -282,6 +292,32 @@ mod tests {
         assert_ne!(first, second, "each place has its own order");
         let couplings: Vec<BijectionSpec> = flow.layers.iter().step_by(3).cloned().collect();
         assert_eq!(couplings, plain().flow(6).layers);
+    }
+
+    /// Layers are listed before they are checked one by one: a list that no memory holds is refused before.
+    #[test]
+    fn absurd_numbers_of_layers_are_refused_before_they_are_listed() {
+        let broken = |architecture: &Architecture| {
+            let rules = architecture.rules();
+            rules.into_iter().find(|(_, holds, _)| !holds).map(|(what, ..)| what)
+        };
+        let staged = |couplings, stages, shape| {
+            let stages = vec![ImageStage { couplings, hidden: 8 }; stages];
+            Architecture { image: Some(ImageFlow::Light { shape, stages }), ..plain() }
+        };
+        assert_eq!(broken(&staged(4, 3, SHAPE)), None);
+        assert_eq!(broken(&staged(usize::MAX, 2, SHAPE)), Some("architecture.image"));
+        assert_eq!(
+            broken(&staged(4, 4, SHAPE)),
+            Some("architecture.image"),
+            "8 x 8 pixels are halved three times"
+        );
+        let huge = ImageShape { channels: usize::MAX, height: 8, width: 8 };
+        assert_eq!(broken(&staged(4, 2, huge)), Some("architecture.image"));
+        let paper = ImageFlow::Paper { shape: SHAPE, hidden: usize::MAX, blocks: 1 };
+        assert_eq!(broken(&Architecture { image: Some(paper), ..plain() }), Some("architecture.image"));
+        let deep = Architecture { depth: 1024, between: vec![Between::ActNorm; 3], ..plain() };
+        assert_eq!(broken(&deep), Some("architecture.depth with the layers between"));
     }
 
     #[test]

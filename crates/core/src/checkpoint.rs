@@ -3,6 +3,13 @@
 //! A checkpoint is one file, replaced atomically: weights, moments, moving average, the state to roll back to,
 //! EM's responsibilities, step, history and the scores of finished starts. Data order and noise are functions
 //! of (seed, step) and need no storing; the fingerprint of data, configuration and seed is checked on resume.
+//!
+//! A directory belongs to one fit at a time (see `lock`), and a checkpoint is only ever replaced by a later one of the
+//! same fit. What is read is believed no more than a model file (see `header` and `saved`).
+
+mod header;
+mod lock;
+mod saved;
 
 use std::{
     cell::Cell,
@@ -17,11 +24,13 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Error, Result,
     container::Container,
-    model::{FlowGmm, ModelSpec},
-    stored::{load_tensors, model_tensors},
+    stored::model_tensors,
     tensor::{Place, to_vec},
-    train::{Adam, History, Snapshot, TrainState},
+    train::TrainState,
 };
+use header::Header;
+use lock::Lock;
+pub use saved::Saved;
 
 /// Name of the file within the checkpoint directory.
 const FILE: &str = "checkpoint.safetensors";
@@ -68,32 +77,17 @@ pub struct Checkpoints {
     resume: Resume,
     fingerprint: Fingerprint,
     last: Cell<Instant>,
+    /// Held from the beginning of the fit until this is dropped.
+    lock: Option<Lock>,
 }
 
 /// What to do with a checkpoint that is already there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resume {
-    /// Start from the beginning and replace it.
+    /// Refuse to begin: the work in it would be lost.
     No,
     /// Continue from it; start from the beginning if there is none.
     IfPresent,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Header {
-    format: u32,
-    fingerprint: Fingerprint,
-    progress: Progress,
-    spec: ModelSpec,
-    step: usize,
-    updates: usize,
-    rate_scale: f64,
-    rollbacks: usize,
-    failures: usize,
-    /// Updates at the last snapshot, if there is one.
-    good_updates: Option<usize>,
-    has_average: bool,
-    history: History,
 }
 
 impl Checkpoints {
@@ -106,14 +100,17 @@ impl Checkpoints {
             resume,
             fingerprint,
             last: Cell::new(Instant::now()),
+            lock: None,
         }
     }
 
-    /// Says which run the checkpoints belong to, and makes the directory.
+    /// Says which fit the checkpoints belong to, makes the directory, and locks it against other fits.
     pub fn begin(&mut self, fingerprint: Fingerprint) -> Result<()> {
         self.fingerprint = fingerprint;
         fs::create_dir_all(&self.directory)
-            .map_err(|source| Error::Io { path: self.directory.clone(), source })
+            .map_err(|source| Error::Io { path: self.directory.clone(), source })?;
+        self.lock = Some(Lock::take(&self.directory)?);
+        Ok(())
     }
 
     /// Whether it is time to write a checkpoint.
@@ -162,101 +159,24 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// The stored state, if there is one and resuming is wanted.
+    /// The stored state, if there is one and resuming is wanted. A checkpoint that is there is never replaced by that of
+    /// another fit, nor started over from: without `resume`, it is an error.
     pub fn resume(&self, place: &Place) -> Result<Option<Saved>> {
         let path = self.directory.join(FILE);
-        if self.resume == Resume::No || !path.exists() {
-            return Ok(None);
-        }
-        let mut file = Container::read(&path)?;
-        let bad = |reason: String| Error::ModelFile { path: path.clone(), reason };
-        let header: Header = serde_json::from_str(&file.header)
-            .map_err(|e| bad(format!("its header is not that of a checkpoint: {e}")))?;
-        if header.format != FORMAT {
-            return Err(bad(format!(
-                "it has checkpoint format {}, this program reads {FORMAT}",
-                header.format
-            )));
-        }
-        let Fingerprint { config, data, seed } = &header.fingerprint;
-        let reason = if *data != self.fingerprint.data {
-            Some("the training data differ".to_string())
-        } else if *seed != self.fingerprint.seed {
-            // Before the settings: those that are chosen from the data depend on it.
-            Some(format!("its seed is {seed}, not {}", self.fingerprint.seed))
-        } else if *config != self.fingerprint.config {
-            Some("the configuration differs".to_string())
-        } else {
-            None
-        };
-        if let Some(reason) = reason {
-            return Err(Error::ForeignCheckpoint { path, reason });
-        }
-        let valid = header.spec.flow.validate().and_then(|()| header.spec.mixture.validate());
-        valid.map_err(|e| bad(e.to_string()))?;
-        let stored = file.tensors.iter().filter(|(name, _)| name.starts_with("model."));
-        let stored: usize = stored.map(|(_, (_, values))| values.len()).sum();
-        if header.spec.n_parameters() != Some(stored) {
-            return Err(bad("its tensors do not fit its architecture".into()));
-        }
-        let mut model = FlowGmm::blank(&header.spec, place).map_err(|e| bad(e.to_string()))?;
-        load_tensors(&mut model, &mut file, "model.").map_err(bad)?;
-        Ok(Some(Saved { progress: header.progress.clone(), header, model, file, path, place: place.clone() }))
-    }
-}
-
-/// A checkpoint that was read.
-pub struct Saved {
-    /// The part of the fit that was done.
-    pub progress: Progress,
-    header: Header,
-    model: FlowGmm,
-    file: Container,
-    path: PathBuf,
-    place: Place,
-}
-
-impl Saved {
-    /// Puts the stored state in place of a fresh one of the same architecture.
-    pub fn restore(mut self, state: &mut TrainState) -> Result<()> {
-        let path = self.path.clone();
-        self.fill(state).map_err(|reason| Error::ModelFile { path, reason })
-    }
-
-    fn fill(&mut self, state: &mut TrainState) -> std::result::Result<(), String> {
-        if self.header.spec != state.model.spec() {
-            return Err("its architecture is not this run's".into());
-        }
-        let lengths: Vec<usize> = state.adam.m.iter().map(|m| m.dims()[0]).collect();
-        for (to, from) in state.model.thetas_mut().into_iter().zip(self.model.thetas()) {
-            to.set(from.value().clone());
-        }
-        let mut take = |prefix: &str| -> std::result::Result<Vec<Tensor<1>>, String> {
-            let vectors = lengths.iter().enumerate().map(|(i, &n)| {
-                let values = self.file.take(&format!("{prefix}.{i}"), &[n])?;
-                Ok(self.place.vector(values.into_iter().map(f64::from).collect()))
-            });
-            vectors.collect()
-        };
-        state.adam.updates = self.header.updates;
-        state.adam.m = take("m")?;
-        state.adam.v = take("v")?;
-        state.ema = if self.header.has_average { Some(take("ema")?) } else { None };
-        state.snapshot = match self.header.good_updates {
-            None => None,
-            Some(updates) => {
-                let mut adam: Adam = state.adam.clone();
-                (adam.updates, adam.m, adam.v) = (updates, take("good.m")?, take("good.v")?);
-                let ema = if self.header.has_average { Some(take("good.ema")?) } else { None };
-                Some(Snapshot { thetas: take("good.theta")?, adam, ema })
+        match (path.exists(), self.resume) {
+            (false, _) => Ok(None),
+            (true, Resume::IfPresent) => Saved::read(path, &self.fingerprint, place).map(Some),
+            (true, Resume::No) => {
+                let found =
+                    Header::read(&path).and_then(|(header, _)| header.check_fit(&path, &self.fingerprint));
+                let whose = match found {
+                    Ok(()) => "a checkpoint of this fit",
+                    Err(Error::ForeignCheckpoint { .. }) => "a checkpoint of another fit",
+                    Err(Error::Io { path, source }) => return Err(Error::Io { path, source }),
+                    Err(_) => "a damaged checkpoint",
+                };
+                Err(Error::CheckpointExists { path, whose })
             }
-        };
-        state.q = self.file.tensors.remove("q").map(|(_, values)| values);
-        state.step = self.header.step;
-        state.rate_scale = self.header.rate_scale;
-        state.rollbacks = self.header.rollbacks;
-        state.failures = self.header.failures;
-        state.history = self.header.history.clone();
-        Ok(())
+        }
     }
 }

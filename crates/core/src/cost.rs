@@ -42,15 +42,23 @@ fn flop(layer: &BijectionSpec, dim: usize) -> f64 {
     2.0 * pixels as f64 * layer.n_parameters(dim).map_or(f64::INFINITY, |n| n as f64)
 }
 
-/// Activations that a layer stores of one row for the backward pass: its output, and its net's hidden values twice.
+/// Activations that a layer stores of one row for the backward pass: its output, and its net's hidden values twice,
+/// before and after their normalisation or activation. The kernel of light nets stores them once, with a border of
+/// zeros, and a half of the row for each of scale, shift and their derivatives.
 fn stored(layer: &BijectionSpec, dim: usize) -> f64 {
+    if let BijectionSpec::ConvAffine { shape, net: ConvNet::Light { hidden }, .. } = layer {
+        let bordered = (shape.height as f64 + 2.0) * (shape.width as f64 + 2.0);
+        return 2.0 * dim as f64 + 2.0 * *hidden as f64 * bordered;
+    }
     dim as f64 + 2.0 * hidden(layer, dim)
 }
 
-/// Activations of one row that a layer holds at the same time: the two widest of its hidden values, input and output.
+/// Activations of one row that a layer holds at the same time: the two widest of its hidden values, input and output. A
+/// convolution of 3 x 3 pixels that is computed as a matrix product holds nine copies of its input, of which eight were
+/// measured to be there at once.
 fn live(layer: &BijectionSpec, dim: usize) -> f64 {
     let widest = match layer {
-        BijectionSpec::ConvAffine { shape, net, .. } => (net_width(*net) * area(*shape)) as f64,
+        BijectionSpec::ConvAffine { shape, net, .. } => 4.0 * net_width(*net) as f64 * area(*shape) as f64,
         BijectionSpec::FactorOut { shape, keep, layers } => inner(*shape, *keep, layers).live_activations(),
         BijectionSpec::Coupling { hidden, .. } => hidden.iter().copied().max().unwrap_or(0) as f64,
         BijectionSpec::Permutation { .. }
@@ -73,12 +81,12 @@ fn hidden(layer: &BijectionSpec, dim: usize) -> f64 {
                 // Two convolutions and the sum of a block, the skip path beside it.
                 ConvNet::Residual { blocks, .. } => 4 * blocks + 2,
             };
-            (layers * net_width(*net) * area(*shape)) as f64
+            layers as f64 * net_width(*net) as f64 * area(*shape) as f64
         }
         BijectionSpec::FactorOut { shape, keep, layers } => {
             inner(*shape, *keep, layers).stored_activations() / 2.0
         }
-        BijectionSpec::Coupling { hidden, .. } => hidden.iter().sum::<usize>() as f64,
+        BijectionSpec::Coupling { hidden, .. } => hidden.iter().map(|&width| width as f64).sum(),
         BijectionSpec::ChannelMix { .. } => dim as f64 / 2.0, // its input
         BijectionSpec::Permutation { .. }
         | BijectionSpec::ActNorm

@@ -44,12 +44,28 @@ pub enum Error {
     },
 
     /// A checkpoint of another run: other data, configuration or seed.
-    #[error("{}: this checkpoint belongs to another run ({reason}); choose another checkpoint directory, or do not resume", path.display())]
+    #[error("{}: this checkpoint belongs to another run ({reason}); choose another checkpoint directory, or remove it", path.display())]
     ForeignCheckpoint {
         /// The checkpoint.
         path: PathBuf,
         /// Which part differs.
         reason: String,
+    },
+
+    /// A checkpoint that a fit from the beginning would replace.
+    #[error("{}: {whose} is there, which would be replaced; resume it, remove it, or choose another directory", path.display())]
+    CheckpointExists {
+        /// The checkpoint.
+        path: PathBuf,
+        /// What it is, in words.
+        whose: &'static str,
+    },
+
+    /// A checkpoint directory that another fit is using.
+    #[error("{}: another fit is using this checkpoint directory; wait for it to end, or choose another directory", directory.display())]
+    CheckpointInUse {
+        /// The directory.
+        directory: PathBuf,
     },
 
     /// A file or directory that cannot be read or written.

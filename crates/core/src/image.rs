@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Error, Result,
-    bijection::{BijectionSpec, ConvNet, Form, ImageMask, ImageShape},
+    bijection::{BijectionSpec, ConvNet, Form, ImageMask, ImageShape, MAX_WIDTH},
 };
 
 /// Dequantised pixel values, x + u - 1/2 with u uniform in [0, 1). The mean log-density of such rows is a lower bound of
@@ -69,8 +69,22 @@ pub enum ImageFlow {
 
 /// Distance that the logit keeps from 0 and 1: p = .05 + .9 v.
 const ALPHA: f64 = 0.05;
+/// No architecture for images has more couplings, or more blocks of a net, than this.
+const MAX_LAYERS: usize = 512;
 
 impl ImageFlow {
+    /// Whether the sizes are such that [`ImageFlow::layers`] may be asked for.
+    pub(crate) fn is_possible(&self) -> bool {
+        let (shape, stages) = match self {
+            Self::Light { shape, stages } | Self::Plain { shape, stages } => (shape, stages.as_slice()),
+            Self::Paper { shape, hidden, blocks } => {
+                return is_image(*shape, 1) && (1..=MAX_WIDTH / 2).contains(hidden) && *blocks <= MAX_LAYERS;
+            }
+        };
+        let couplings = stages.iter().fold(0, |sum: usize, stage| sum.saturating_add(stage.couplings));
+        stages.len() <= 16 && couplings <= MAX_LAYERS && is_image(*shape, stages.len() as u32)
+    }
+
     /// The layers, data side first.
     pub fn layers(&self) -> Vec<BijectionSpec> {
         let mut layers = vec![BijectionSpec::Logit { alpha: ALPHA }];
@@ -115,6 +129,14 @@ impl ImageFlow {
         let stages = vec![ImageStage { couplings: 6, hidden: 32 }, ImageStage { couplings: 8, hidden: 64 }];
         Ok(Self::Light { shape, stages })
     }
+}
+
+/// Whether images of this shape are no wider than a flow, and can be squeezed so many times.
+fn is_image(shape: ImageShape, squeezes: u32) -> bool {
+    let ImageShape { channels, height, width } = shape;
+    let dim = channels.checked_mul(height).and_then(|n| n.checked_mul(width));
+    let divides = |side: usize| side.is_multiple_of(1 << squeezes);
+    dim.is_some_and(|dim| (1..=MAX_WIDTH).contains(&dim)) && divides(height) && divides(width)
 }
 
 /// Stages of a squeeze and steps of channel mixing and a coupling.

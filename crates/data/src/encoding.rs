@@ -34,6 +34,9 @@ pub use likelihood::Likelihood;
 use column::ColumnCode;
 use impute::Imputer;
 
+/// The most dimensions that a frame is encoded as; those of a flow are limited to the same number.
+pub const MOST_DIMENSIONS: usize = 1 << 16;
+
 /// How a frame becomes a matrix and back. One read from a file must pass [`Encoding::validate`] before use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Stored", into = "Stored")]
@@ -119,6 +122,10 @@ impl Encoding {
         let features: Vec<Feature> = columns.iter().flat_map(ColumnCode::features).collect();
         if features.is_empty() {
             return Err(nothing(schema, frame));
+        }
+        if features.len() > MOST_DIMENSIONS {
+            let (name, found) = (frame.name().into(), features.len());
+            return Err(Error::TooManyDimensions { name, found, limit: MOST_DIMENSIONS });
         }
         let encoding = Self { columns, imputer: Imputer::default(), features };
         let raw = encoding.raw(frame)?;

@@ -4,6 +4,8 @@ pub mod wording;
 
 use wording::{closest, count, list, present, visible};
 
+use crate::Frame;
+
 /// An error of this crate. Lines and columns count from 1, the header being line 1.
 #[derive(thiserror::Error, Debug)]
 #[non_exhaustive]
@@ -61,8 +63,8 @@ pub enum Error {
 
     /// NaN, an infinity, or a number too large for 64-bit floating point.
     #[error(
-        "{name}, line {line}, column '{column}': expected a finite number, found '{cell}'. Fill in the value, or \
-         remove the row or the column"
+        "{name}, line {line}, column '{column}': expected a finite number, found '{cell}'. Correct the cell, or name \
+         its text as one that means a missing cell (--missing={cell})"
     )]
     NotFinite {
         /// The file.
@@ -71,8 +73,22 @@ pub enum Error {
         line: u64,
         /// The column.
         column: String,
-        /// The offending text.
+        /// The offending text, its beginning if it is long.
         cell: String,
+    },
+
+    /// More columns than a model can be fitted to.
+    #[error(
+        "{name} becomes {found} numbers for each row, and a model is fitted to at most {limit}. Leave out columns that \
+         do not tell the classes apart, or put a few principal components in their place"
+    )]
+    TooManyDimensions {
+        /// The file.
+        name: String,
+        /// Numbers for each row, levels of categories counted one by one.
+        found: usize,
+        /// The most that there may be.
+        limit: usize,
     },
 
     /// The label column is not in the header.
@@ -205,6 +221,11 @@ pub enum Error {
 }
 
 impl Error {
+    pub(crate) fn not_finite(frame: &Frame, row: usize, column: &str, cell: &str) -> Self {
+        let (name, line) = (frame.name().into(), frame.line(row));
+        Error::NotFinite { name, line, column: column.into(), cell: cell.chars().take(40).collect() }
+    }
+
     pub(crate) fn no_label_column(name: &str, label: &str, columns: &[String]) -> Self {
         Error::NoLabelColumn { name: name.into(), label: visible(label), hint: nearest(label, columns) }
     }

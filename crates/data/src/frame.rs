@@ -5,7 +5,7 @@
 //! are stored as numbers. A reader may keep a column verbatim instead, as [`Cells::Texts`]: the names of classes are then
 //! those of the file.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use crate::{Error, Result};
 
@@ -14,7 +14,8 @@ use crate::{Error, Result};
 pub struct Frame {
     name: String,
     columns: Vec<Column>,
-    lines: Vec<u64>, // [n]
+    lines: Vec<u64>,                    // [n]
+    positions: BTreeMap<String, usize>, // of the columns, by name
 }
 
 /// A named column.
@@ -159,12 +160,12 @@ impl Frame {
     /// Checks that there are columns with distinct names, all as long as `lines`: the line of each row (or its number, from
     /// 1) that messages refer to.
     pub fn new(name: &str, columns: Vec<Column>, lines: Vec<u64>) -> Result<Self> {
-        let mut seen: HashMap<&str, usize> = HashMap::new();
+        let mut positions: BTreeMap<String, usize> = BTreeMap::new();
         for (at, column) in columns.iter().enumerate() {
             if column.name.is_empty() {
                 return Err(Error::UnnamedColumn { name: name.into(), position: at + 1 });
             }
-            if let Some(first) = seen.insert(&column.name, at) {
+            if let Some(first) = positions.insert(column.name.clone(), at) {
                 let (first, second) = (first + 1, at + 1);
                 let column = column.name.clone();
                 return Err(Error::DuplicateColumn { name: name.into(), column, first, second });
@@ -178,7 +179,7 @@ impl Frame {
         if columns.is_empty() {
             return Err(semisup::Error::NoColumns { name: name.into() }.into());
         }
-        Ok(Self { name: name.into(), columns, lines })
+        Ok(Self { name: name.into(), columns, lines, positions })
     }
 
     /// The name of the source of the rows in messages, such as a file name.
@@ -203,7 +204,7 @@ impl Frame {
 
     /// The column of this name.
     pub fn column(&self, name: &str) -> Option<&Cells> {
-        self.columns.iter().find(|column| column.name == name).map(|column| &column.cells)
+        self.positions.get(name).map(|&at| &self.columns[at].cells)
     }
 
     /// The line of a row in its source.
@@ -225,10 +226,11 @@ impl Frame {
             return Err(Error::missing_columns(&batch.name, absent, &batch.column_names()));
         }
         for column in &mut self.columns {
-            match batch.columns.iter().position(|other| other.name == column.name) {
-                Some(at) => column.cells.append(batch.columns.swap_remove(at).cells),
-                None => column.cells.append(Cells::Numbers(vec![f64::NAN; batch.lines.len()])),
-            }
+            let cells = match batch.positions.get(&column.name) {
+                Some(&at) => std::mem::replace(&mut batch.columns[at].cells, Cells::Numbers(Vec::new())),
+                None => Cells::Numbers(vec![f64::NAN; batch.lines.len()]),
+            };
+            column.cells.append(cells);
         }
         self.lines.extend(batch.lines);
         Ok(())
@@ -236,9 +238,13 @@ impl Frame {
 
     /// These rows, in this order.
     pub fn select(&self, rows: &[usize]) -> Self {
-        let columns = self.columns.iter();
-        let columns = columns.map(|c| Column { name: c.name.clone(), cells: c.cells.select(rows) }).collect();
-        Self { name: self.name.clone(), columns, lines: rows.iter().map(|&row| self.lines[row]).collect() }
+        let column = |c: &Column| Column { name: c.name.clone(), cells: c.cells.select(rows) };
+        Self {
+            name: self.name.clone(),
+            columns: self.columns.iter().map(column).collect(),
+            lines: rows.iter().map(|&row| self.lines[row]).collect(),
+            positions: self.positions.clone(),
+        }
     }
 }
 
@@ -246,6 +252,11 @@ impl Frame {
 pub fn read_number(text: &str) -> Option<f64> {
     // `parse` also takes "inf", "nan" and "infinity", which are no numbers to compute with.
     text.trim().parse::<f64>().ok().filter(|value| value.is_finite())
+}
+
+/// Whether a text shows a number that is infinite, or too large for 64-bit floating point: `inf`, `-Infinity`, `1e999`.
+pub fn shows_infinity(text: &str) -> bool {
+    text.trim().parse::<f64>().is_ok_and(f64::is_infinite)
 }
 
 /// The shortest text that reads back as this number; whole numbers without a point.

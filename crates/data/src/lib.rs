@@ -45,7 +45,7 @@ pub mod schema;
 
 pub use encoding::{Encoded, Encoding, Feature, Likelihood, Role};
 pub use error::{Error, wording};
-pub use frame::{Cells, Column, Frame, TextCells, number_text, read_number};
+pub use frame::{Cells, Column, Frame, TextCells, number_text, read_number, shows_infinity};
 pub use image::{Image, ImageLayout};
 pub use schema::{ColumnKind, DeclaredKind, Labels, Schema, labels, labels_of};
 

@@ -19,6 +19,8 @@
 //! A model could memorise rows by an identifier instead of learning from them. A column that leaks the label is kept, with
 //! a warning: only the user knows whether it will be available at prediction time.
 
+use std::collections::HashMap;
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -185,7 +187,8 @@ impl Schema {
             None => None,
         };
         check_overrides(frame, label, overrides)?;
-        let asked = |name: &str| overrides.iter().find(|(column, _)| column == name).map(|(_, kind)| *kind);
+        let declared: HashMap<&str, DeclaredKind> =
+            overrides.iter().map(|(column, kind)| (column.as_str(), *kind)).collect();
         let features: Vec<_> =
             frame.columns().iter().filter(|column| Some(column.name.as_str()) != label).collect();
         if features.is_empty() {
@@ -194,7 +197,9 @@ impl Schema {
         // Collected before looking for an error, so that the first one does not depend on threads.
         let columns: Vec<Result<ColumnSchema>> = features
             .par_iter()
-            .map(|column| infer::column(frame, column, asked(&column.name), target.as_ref()))
+            .map(|column| {
+                infer::column(frame, column, declared.get(column.name.as_str()).copied(), target.as_ref())
+            })
             .collect();
         let columns = columns.into_iter().collect::<Result<_>>()?;
         Ok(Self { n: frame.n(), label: label.map(Into::into), columns })
@@ -261,14 +266,15 @@ fn check_overrides(frame: &Frame, label: Option<&str>, overrides: &[(String, Dec
     let bad = |column: &str, why: &str| {
         Err(Error::BadOverride { name: frame.name().into(), column: column.into(), why: why.into() })
     };
-    for (at, (column, kind)) in overrides.iter().enumerate() {
+    let mut declared: HashMap<&str, DeclaredKind> = HashMap::new();
+    for (column, kind) in overrides {
         if frame.column(column).is_none() {
             return Err(Error::unknown_column(frame.name(), column, &frame.column_names()));
         }
         if Some(column.as_str()) == label {
             return bad(column, "it is the label, so it cannot also be declared a feature");
         }
-        if overrides[..at].iter().any(|(other, said)| other == column && said != kind) {
+        if declared.insert(column, *kind).is_some_and(|said| said != *kind) {
             return bad(column, "it is declared to be of two kinds: keep one of them");
         }
     }

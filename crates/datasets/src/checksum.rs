@@ -11,9 +11,9 @@ use sha2::Sha256;
 /// A published or computed digest, in lower-case hexadecimal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checksum {
-    /// As most dataset pages publish. It finds accidents, not attacks.
+    /// MD5, which most dataset pages publish: enough to detect accidental damage, not tampering.
     Md5(&'static str),
-    /// As we compute from copies we hold.
+    /// SHA-256, computed from a verified copy.
     Sha256(&'static str),
 }
 

@@ -1,4 +1,4 @@
-//! A file from its addresses to its place: resumed, retried, checked, then renamed.
+//! Downloads: resumed, retried, verified, then renamed into place.
 //!
 //! ```text
 //! target.part   what has arrived; kept when anything fails, so that the next run resumes from there
@@ -15,7 +15,7 @@ use std::{
 
 use crate::{Checked, DataFile, Error, Network, Result, transfer::Transfer};
 
-/// How a download is going.
+/// The progress of a download.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DownloadProgress<'a> {
     /// The file.
@@ -24,7 +24,7 @@ pub struct DownloadProgress<'a> {
     pub done: u64,
     /// All bytes, where they are known.
     pub total: Option<u64>,
-    /// The failure after which a retry is being waited for.
+    /// The failure that a pending retry follows, if there is one.
     pub waiting: Option<&'a str>,
 }
 
@@ -77,7 +77,7 @@ fn ends_all(error: &Error) -> bool {
     matches!(error, Error::Io { .. } | Error::DiskFull { .. } | Error::Stopped { .. })
 }
 
-/// One process at a time writes to a folder; the system lifts the lock of one that dies.
+/// Locks a folder against other processes; the operating system releases the lock if the process dies.
 fn lock(folder: &Path) -> Result<File> {
     let path = folder.join(".lock");
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);

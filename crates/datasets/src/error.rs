@@ -1,4 +1,4 @@
-//! Everything that can go wrong between a name and rows in memory: what, where, and what to do.
+//! Errors of finding, downloading and reading datasets: what went wrong, where, and what to do.
 
 use std::{
     io,

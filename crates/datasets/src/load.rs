@@ -15,7 +15,7 @@ use crate::{
 pub enum Subset {
     /// Rows to learn from.
     Train,
-    /// Rows to be scored on.
+    /// Rows to evaluate on.
     Test,
 }
 

@@ -1,4 +1,4 @@
-//! The way to a server: proxies, hosts that need none, and certificates to trust.
+//! Network settings: proxies, hosts that bypass them, and trusted certificates.
 
 use std::{
     ffi::OsString,

@@ -1,7 +1,7 @@
-//! What datasets there are: their files, addresses, sizes and checksums.
+//! The registry of datasets: their files, URLs, sizes and checksums.
 //!
-//! A checksum is here only if its publisher states it or we computed it from a copy we hold; otherwise there is none,
-//! and [`crate::Store::check`] says "not checked".
+//! A checksum is listed only if the publisher states it or it was computed from a verified copy. Files without one are
+//! reported as "not checked" by [`crate::Store::check`].
 
 mod images;
 mod tables;
@@ -15,7 +15,7 @@ pub struct Dataset {
     pub name: &'static str,
     /// What it is.
     pub title: &'static str,
-    /// Under which terms it may be used.
+    /// Its licence or terms of use.
     pub licence: &'static str,
     /// Its page.
     pub home: &'static str,
@@ -66,11 +66,11 @@ impl DatasetKind {
 pub struct DataFile {
     /// Its name, as its publisher calls it. With `.gz` added or taken away it is accepted as well.
     pub name: &'static str,
-    /// Addresses to download it from, best first; empty if there is none.
+    /// URLs to download it from, in order of preference; empty if it cannot be downloaded.
     pub urls: &'static [&'static str],
-    /// The length of what the addresses give, where it is known.
+    /// The size of the download in bytes, where it is known.
     pub size: Option<u64>,
-    /// The checksum of what the addresses give, where it is known.
+    /// The checksum of the download, where it is known.
     pub checksum: Option<Checksum>,
     /// Other copies with the same content: as an archive's members, or zipped anew.
     pub copies: &'static [KnownCopy],
@@ -123,7 +123,7 @@ pub fn list() -> impl Iterator<Item = &'static Dataset> {
     images::ALL.iter().chain(tables::ALL)
 }
 
-/// The dataset of this name, or what the user may have meant.
+/// The dataset of this name; the error suggests similar names.
 pub fn find(name: &str) -> Result<&'static Dataset> {
     let wanted = name.to_lowercase().replace(['_', ' '], "-");
     if let Some(dataset) = list().find(|dataset| dataset.name == wanted) {

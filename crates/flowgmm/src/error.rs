@@ -101,12 +101,44 @@ pub enum Error {
     },
 
     /// A checkpoint of another run: other data, configuration or seed.
-    #[error("{}: this checkpoint belongs to another run ({reason}); use another directory, or do not resume", path.display())]
+    #[error("{}: this checkpoint belongs to another run ({reason}); use another directory, or remove it", path.display())]
     ForeignCheckpoint {
         /// The checkpoint.
         path: PathBuf,
         /// Which part differs.
         reason: String,
+    },
+
+    /// A checkpoint that a fit from the beginning would replace.
+    #[error("{}: {whose} is there, which would be replaced; resume it, remove it, or choose another directory", path.display())]
+    CheckpointExists {
+        /// The checkpoint.
+        path: PathBuf,
+        /// What it is, in words.
+        whose: &'static str,
+    },
+
+    /// A checkpoint directory that another fit is using.
+    #[error("{}: another fit is using this checkpoint directory; wait for it to end, or choose another directory", directory.display())]
+    CheckpointInUse {
+        /// The directory.
+        directory: PathBuf,
+    },
+
+    /// A fit that needs more memory than there is.
+    #[error(
+        "this fit needs about {} of memory, and {} are available: most of it is for {most}. Lower {remedy}",
+        in_bytes(*needed), in_bytes(*available)
+    )]
+    Memory {
+        /// Bytes that the fit needs, about.
+        needed: f64,
+        /// Bytes that the machine has left.
+        available: f64,
+        /// What most of them are for.
+        most: &'static str,
+        /// Which settings make that less.
+        remedy: &'static str,
     },
 
     /// The file system said no.
@@ -160,7 +192,8 @@ impl Error {
             Self::Encoder(flowgmm_encoder::Error::Stopped { .. }) => ErrorKind::Cancelled,
             Self::Needed { what: Need::LabelFile, .. } => ErrorKind::Data,
             Self::Encoder(_) | Self::Request(_) | Self::Needed { .. } | Self::Config(_) => ErrorKind::Request,
-            Self::ForeignCheckpoint { .. } => ErrorKind::Request,
+            Self::ForeignCheckpoint { .. } | Self::CheckpointExists { .. } => ErrorKind::Request,
+            Self::CheckpointInUse { .. } | Self::Memory { .. } => ErrorKind::Request,
             Self::Diverged { .. } => ErrorKind::Diverged,
             Self::Interrupted { .. } | Self::Cancelled { .. } | Self::Stopped => ErrorKind::Cancelled,
             Self::ModelFile { .. } => ErrorKind::ModelFile,
@@ -173,6 +206,15 @@ impl Error {
         let path = path.to_path_buf();
         move |source| Self::Io { path: path.clone(), source }
     }
+}
+
+/// `3.1 GiB`
+fn in_bytes(n: f64) -> String {
+    const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+    let power = (1..UNITS.len()).take_while(|&power| n >= 1024f64.powi(power as i32)).count();
+    let value = n / 1024f64.powi(power as i32);
+    let digits = usize::from(value < 10.0 && power > 0);
+    format!("{value:.digits$} {}", UNITS[power])
 }
 
 fn of_problem(error: &semisup::Error) -> ErrorKind {
@@ -255,6 +297,8 @@ impl From<flowgmm_core::Error> for Error {
             E::Interrupted { step } => Self::Interrupted { step },
             E::ModelFile { path, reason } => Self::ModelFile { name: path.display().to_string(), reason },
             E::ForeignCheckpoint { path, reason } => Self::ForeignCheckpoint { path, reason },
+            E::CheckpointExists { path, whose } => Self::CheckpointExists { path, whose },
+            E::CheckpointInUse { directory } => Self::CheckpointInUse { directory },
             E::Io { path, source } => Self::Io { path, source },
         }
     }

@@ -9,7 +9,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use flowgmm_core::{Checkpoints, Resume, bits_per_dim, dequantised, tensor::Place, train::History};
+use flowgmm_core::{
+    Checkpoints, DeviceName, Resume, bits_per_dim, dequantised, tensor::Place, train::History,
+};
 use semisup::Classifier as _;
 
 use crate::{
@@ -19,6 +21,7 @@ use crate::{
     recipe::Recipe,
     settings::Override,
     source::training::{Declared, Training},
+    trial,
 };
 
 /// Training images that bits per pixel value are measured on.
@@ -193,9 +196,21 @@ pub struct FitPlan {
     pub held_out: Option<HeldOutAccuracy>,
 }
 
+impl FitPlan {
+    /// Seconds that training will take on this machine, measured by a few steps of it; `None` if they fail, as training
+    /// would. Reading, the choice of settings and the report are not in it.
+    pub fn seconds(&self, training: &Training) -> Option<f64> {
+        trial::seconds(&self.settings, &training.data)
+    }
+}
+
 impl Training {
-    /// Chooses settings for these rows and overrides them as the request says.
+    /// Chooses settings for these rows and overrides them as the request says. Settings that describe no model, and a fit
+    /// that needs more memory than the machine has, are errors here.
     pub fn plan(&self, request: &Request, observer: &mut dyn Observer) -> Result<FitPlan> {
+        if self.data.image_shape().is_none() {
+            Cost::check_rows(&self.data)?;
+        }
         // Mistakes in the request are found before the work of choosing.
         let start = Recipe::start(request.preset, &self.data)?;
         Settings::gather(&start.config, &request.overrides)?.config.validate()?;
@@ -203,7 +218,11 @@ impl Training {
         let settings = Settings::gather(&recipe.config, &request.overrides)?;
         let settings = settings.chosen_by(&recipe.config, &recipe.start);
         settings.config.validate()?;
+        Cost::check_flow(&settings.config, &self.data)?;
         let cost = Cost::of(&settings.config, &self.data);
+        if settings.device == DeviceName::Cpu {
+            cost.check_memory()?;
+        }
         let decisions = self.decisions.iter().cloned().chain(recipe.decisions).collect();
         Ok(FitPlan { settings, decisions, cost, held_out: recipe.held_out })
     }

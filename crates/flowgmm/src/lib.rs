@@ -51,6 +51,7 @@ mod fit;
 mod fitter;
 pub mod insight;
 mod latent;
+mod memory;
 mod model;
 mod observer;
 mod pages;
@@ -64,6 +65,7 @@ mod settings;
 mod sheet;
 mod source;
 mod teachers;
+mod trial;
 
 // The mathematics, as far as configurations, models and their parts name it.
 pub use flowgmm_core::{
@@ -76,7 +78,7 @@ pub use flowgmm_core::{
 
 pub use card::{Card, Certificates, PixelRoundTrip, TrainingEnd, card};
 pub use config::{Calibration, Dequantise, FitConfig, MultiStart, Prepare, QuantileTransform};
-pub use cost::Cost;
+pub use cost::{Cost, MemoryParts};
 pub use error::{Error, ErrorKind, Need, Result};
 pub use evaluate::{Calibrated, Evaluation, calibrate, evaluate};
 pub use explain::{ExplainRequest, Explanation, explain};
@@ -90,7 +92,7 @@ pub use prepared::{Prepared, Shown};
 pub use recipe::{Decision, HeldOutAccuracy, Preset, Recipe};
 pub use report::{Report, ReportRequest, report};
 pub use rows::{Rows, TextColumn, TextEncoder};
-pub use sample::{ByClass, SampleRequest, SampledChunks, Samples, sample};
+pub use sample::{ByClass, MOST_TEMPERATURE, SampleRequest, SampledChunks, Samples, sample};
 pub use settings::{Override, SettingOrigin, Settings};
 pub use sheet::contact_sheet;
 pub use source::{

@@ -4,10 +4,13 @@ use flowgmm_data::{Cells, Column, Frame};
 use ndarray::{Array2, Axis};
 use semisup::Rng;
 
-use crate::{Model, Result};
+use crate::{Error, Model, Result};
 
 /// Rows drawn at a time.
 const CHUNK: usize = 8192;
+/// The highest temperature of samples. At 10 they hardly resemble the training rows; beyond 100 a flow extrapolates until
+/// its numbers overflow.
+pub const MOST_TEMPERATURE: f64 = 100.0;
 
 /// What to draw.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,7 +19,7 @@ pub struct SampleRequest {
     pub n: usize,
     /// Only this class; classes as often as the model's prior says, if absent.
     pub class: Option<String>,
-    /// Spread of the latent points: 1 is the model's density, less is more typical.
+    /// Spread of the latent points, from 0 to [`MOST_TEMPERATURE`]: 1 is the model's density, less is more typical.
     pub temperature: f64,
     /// Seed of the draws.
     pub seed: u64,
@@ -27,6 +30,17 @@ impl SampleRequest {
     pub fn new(n: usize) -> Self {
         Self { n, class: None, temperature: 1.0, seed: 0 }
     }
+
+    /// An error unless the temperature is one that can be sampled at.
+    pub fn check(&self) -> Result<()> {
+        match (0.0..=MOST_TEMPERATURE).contains(&self.temperature) {
+            true => Ok(()),
+            false => Err(Error::Request(format!(
+                "samples at temperature {:?}: choose one from 0 to {MOST_TEMPERATURE}; 1 is the model's own density",
+                self.temperature
+            ))),
+        }
+    }
 }
 
 /// Rows that were drawn.
@@ -36,11 +50,21 @@ pub struct Samples {
     pub x: Array2<f64>,
     /// The class of each row.
     pub class: Vec<usize>,
+    temperature: f64,
 }
 
 impl Samples {
-    /// The rows in the columns and units of the training rows, and their class in a last column `class`.
+    /// The rows in the columns and units of the training rows, and their class in a last column `class`. An error if the
+    /// flow's numbers overflowed, which a lower temperature avoids.
     pub fn to_frame(&self, model: &Model) -> Result<Frame> {
+        let overflowed = self.x.rows().into_iter().filter(|row| row.iter().any(|v| !v.is_finite())).count();
+        if overflowed > 0 {
+            return Err(Error::Request(format!(
+                "{overflowed} of {} rows drawn at temperature {:?} are not finite: lower the temperature",
+                self.x.nrows(),
+                self.temperature
+            )));
+        }
         let rows = model.rows().decode(self.x.view())?;
         let mut name = "class".to_string();
         while rows.column(&name).is_some() {
@@ -68,6 +92,7 @@ impl Samples {
 /// # Ok::<(), flowgmm::Error>(())
 /// ```
 pub fn sample<'a>(model: &'a Model, request: &SampleRequest) -> Result<SampledChunks<'a>> {
+    request.check()?;
     let class = request.class.as_deref().map(|name| model.class(name)).transpose()?;
     let rng = semisup::rng(request.seed);
     Ok(SampledChunks { model, class, temperature: request.temperature, rng, left: Some(request.n) })
@@ -91,7 +116,7 @@ impl Iterator for SampledChunks<'_> {
         let n = left.min(CHUNK);
         self.left = Some(left - n).filter(|left| *left > 0);
         let (x, class) = self.model.sample(n, self.class, self.temperature, &mut self.rng);
-        Some(Samples { x, class })
+        Some(Samples { x, class, temperature: self.temperature })
     }
 }
 

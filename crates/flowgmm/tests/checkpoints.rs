@@ -9,7 +9,9 @@ use std::{
     time::Duration,
 };
 
-use flowgmm::{Checkpoints, Error, FitConfig, Fitter, Model, Observer, Phase, Resume, train::Control};
+use flowgmm::{
+    Checkpoints, Error, ErrorKind, FitConfig, Fitter, Model, Observer, Phase, Resume, train::Control,
+};
 use semisup::SemiSupervised;
 use small::{config, data, fit, parameters, variants};
 use tempfile::TempDir;
@@ -109,9 +111,10 @@ impl Observer for CopyAt<'_> {
 }
 
 fn checkpoint_file(directory: &Path) -> PathBuf {
-    let mut files = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let files = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let mut files = files.filter(|file| !file.ends_with("checkpoint.lock"));
     let file = files.next().expect("a checkpoint was written");
-    assert!(files.next().is_none(), "one file, and no temporary one beside it");
+    assert!(files.next().is_none(), "one file and its lock, and no temporary one beside them");
     file
 }
 
@@ -136,19 +139,66 @@ fn a_killed_run_resumes_from_its_last_checkpoint_with_the_same_bits() {
 }
 
 #[test]
-fn a_finished_run_resumes_to_itself_and_a_fresh_one_ignores_it() {
+fn a_finished_run_resumes_to_itself_and_a_fresh_one_does_not_replace_it() {
     let (config, data, directory) = (config(), data(), TempDir::new().unwrap());
-    let run = |resume| {
-        let fitter = Fitter::new(&config, &data, 5).checkpoints(checkpoints(directory.path(), resume));
+    let run = |resume, seed| {
+        let fitter = Fitter::new(&config, &data, seed).checkpoints(checkpoints(directory.path(), resume));
         let mut steps = StopAfter::steps(usize::MAX);
-        (fitter.run(&mut steps).unwrap(), usize::MAX - steps.left)
+        (fitter.run(&mut steps), usize::MAX - steps.left)
     };
-    let (first, steps) = run(Resume::IfPresent);
+    let (first, steps) = run(Resume::IfPresent, 5);
     assert_eq!(steps, 40);
-    let (again, steps) = run(Resume::IfPresent);
-    assert_eq!((parameters(&again), steps), (parameters(&first), 0), "nothing is left to do");
-    let (anew, steps) = run(Resume::No);
-    assert_eq!((parameters(&anew), steps), (parameters(&first), 40));
+    let (again, steps) = run(Resume::IfPresent, 5);
+    let bits = |model: Result<Model, Error>| parameters(&model.unwrap());
+    assert_eq!((bits(again), steps), (bits(first), 0), "nothing is left to do");
+    let file = checkpoint_file(directory.path());
+    let kept = fs::read(&file).unwrap();
+    for (seed, whose) in [(5, "a checkpoint of this fit"), (6, "a checkpoint of another fit")] {
+        let (anew, steps) = run(Resume::No, seed);
+        let error = anew.unwrap_err();
+        assert_eq!((error.kind(), steps), (ErrorKind::Request, 0), "{error}");
+        let message = error.to_string();
+        assert!(["resume it", "remove it", whose].iter().all(|part| message.contains(part)), "{message}");
+    }
+    assert!(fs::read(&file).unwrap() == kept, "the work is still there");
+    fs::remove_file(&file).unwrap();
+    assert_eq!(run(Resume::No, 5).1, 40, "without it a fit begins anew");
+}
+
+/// A second fit in the same directory, begun while the first one trains.
+struct Rival<'a> {
+    directory: &'a Path,
+    training: bool,
+    found: Option<Error>,
+}
+
+impl Observer for Rival<'_> {
+    fn phase(&mut self, phase: &Phase, _total: Option<usize>) {
+        self.training = phase.counts_steps();
+    }
+
+    fn progress(&mut self, step: usize) -> Control {
+        if self.training && step == 3 {
+            let (config, data) = (config(), data());
+            let fitter = Fitter::new(&config, &data, 7).checkpoints(checkpoints(self.directory, Resume::No));
+            self.found = fitter.run(&mut ()).err();
+        }
+        Control::Continue
+    }
+}
+
+#[test]
+fn two_fits_do_not_share_a_directory() {
+    let (config, data, directory) = (config(), data(), TempDir::new().unwrap());
+    let mut rival = Rival { directory: directory.path(), training: false, found: None };
+    let fitter = Fitter::new(&config, &data, 5).checkpoints(checkpoints(directory.path(), Resume::No));
+    assert!(fitter.run(&mut rival).is_ok());
+    let error = rival.found.expect("the second fit is refused");
+    assert!(matches!(error, Error::CheckpointInUse { .. }), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Request);
+    assert!(error.to_string().contains(&directory.path().display().to_string()), "{error}");
+    let after = Fitter::new(&config, &data, 5).checkpoints(checkpoints(directory.path(), Resume::IfPresent));
+    assert!(after.run(&mut ()).is_ok(), "the lock went with the first fit");
 }
 
 #[test]

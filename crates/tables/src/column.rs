@@ -1,4 +1,4 @@
-//! A column while it is read: numbers until a cell is a text.
+//! A column while it is read: numbers until a cell is a text. Texts of verbatim columns, such as labels, stay as written.
 
 use flowgmm_data::{Cells, TextCells, number_text};
 
@@ -15,13 +15,19 @@ impl ColumnBuilder {
         Self { cells: Cells::Numbers(Vec::with_capacity(rows)), missing }
     }
 
+    /// Whether texts are kept as they are written, even those that read as numbers.
+    #[inline]
+    pub fn is_verbatim(&self) -> bool {
+        self.missing.verbatim
+    }
+
     /// Adds a cell of UTF-8 text: a number, a missing cell, or a text.
     #[inline]
     pub fn bytes(&mut self, cell: &[u8]) {
         match number::parse(trim_spaces(cell)) {
-            Some(value) => self.number(value),
+            Some(value) if !self.is_verbatim() => self.number(value),
             // The reader has checked that it is UTF-8; a replacement character is still better than a panic.
-            None => self.text(&String::from_utf8_lossy(cell)),
+            _ => self.text(&String::from_utf8_lossy(cell)),
         }
     }
 
@@ -29,13 +35,14 @@ impl ColumnBuilder {
     pub fn text(&mut self, text: &str) {
         let text = text.trim();
         match number::parse(text.as_bytes()) {
-            Some(value) => self.number(value),
-            None if self.missing.text(text) => self.missing(),
-            None => self.texts().push(Some(text)),
+            Some(value) if !self.is_verbatim() => self.number(value),
+            _ if self.missing.text(text) => self.missing(),
+            _ => self.texts().push(Some(text)),
         }
     }
 
-    /// Adds a number; NaN is missing, and an infinity the text `inf`, as it would be in a CSV file.
+    /// Adds a number; NaN is missing, and an infinity the text `inf`, as it would be in a CSV file. Whoever needs numbers
+    /// of the column refuses such a text by its line; a column that nobody needs may hold it.
     #[inline]
     pub fn number(&mut self, value: f64) {
         if self.missing.number(value) {
@@ -79,7 +86,7 @@ impl ColumnBuilder {
     }
 }
 
-/// Most cells have no spaces around them, which their first and last bytes show.
+/// Strips white space; most cells have none, which their first and last bytes show.
 #[inline]
 fn trim_spaces(cell: &[u8]) -> &[u8] {
     match cell {
@@ -115,5 +122,12 @@ mod tests {
         assert_eq!(cells(&own, &["NA"]), [Some("NA".into())]);
         let label = Options { literal: vec!["a".into()], ..Options::default() };
         assert_eq!(cells(&label, &["none", "", "-"]), [Some("none".into()), None, Some("-".into())]);
+        let verbatim = [" 1.0 ", "01", "1", "inf"].map(|text| Some(text.trim().to_string()));
+        assert_eq!(cells(&label, &[" 1.0 ", "01", "1", "inf"]), verbatim);
+        let infinite = Options { missing: vec!["inf".into()], ..Options::default() };
+        assert_eq!(cells(&infinite, &["inf", "1"]), [None, Some("1".into())]);
+        let mut typed = ColumnBuilder::new(MissingRules::new(&infinite).of("a"), 0);
+        [f64::INFINITY, f64::NEG_INFINITY].into_iter().for_each(|value| typed.number(value));
+        assert_eq!((typed.cells.text(0), typed.cells.text(1).as_deref()), (None, Some("-inf")));
     }
 }

@@ -1,4 +1,4 @@
-//! Third-party decoders on damaged files.
+//! Running third-party decoders on files that may be damaged.
 //!
 //! `arrow-ipc` and `parquet` check most of what they read, and assert some of the rest. To a user a file that
 //! trips an assertion is a damaged file, so it becomes that error. What they would allocate is checked before
@@ -41,7 +41,7 @@ pub fn is_decoding() -> bool {
     DECODING.get()
 }
 
-/// Whether `unpacked` bytes can come out of `packed` ones, by any codec on any sensible data.
+/// Whether `packed` bytes can plausibly decompress to `unpacked` bytes with any codec.
 pub(crate) fn plausible(packed: u64, unpacked: u64) -> bool {
     const FREE: u64 = 1 << 24;
     const RATIO: u64 = 1 << 16;

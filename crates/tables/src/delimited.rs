@@ -134,6 +134,7 @@ impl Shape {
     fn locate(&mut self, names: Vec<String>, options: &Options) -> Result<()> {
         let missing = MissingRules::new(options);
         let columns = locate(&self.name, names, options.columns.as_deref())?;
+        Error::check_columns(&self.name, columns.len() as u64)?;
         self.targets = vec![None; self.width];
         // A column asked for twice is an error of the frame.
         for (target, &(at, _)) in columns.iter().enumerate() {
@@ -153,7 +154,7 @@ impl Shape {
 
     /// Adds a cell to its column.
     fn add(&self, column: &mut ColumnBuilder, cell: &[u8]) {
-        let commas = self.delimiter == Delimiter::Semicolon;
+        let commas = self.delimiter == Delimiter::Semicolon && !column.is_verbatim();
         match commas.then(|| decimal_comma(cell)).flatten() {
             Some(value) => column.number(value),
             None => column.bytes(cell),

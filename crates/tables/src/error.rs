@@ -1,14 +1,16 @@
-//! Everything that can be wrong with a file of a table, each with what was found, where, and what to do.
+//! Errors of reading and writing tables: what was found, where, and what to do about it.
 
 use std::io;
 
 use flowgmm_data::wording::list;
 
+use crate::MOST_COLUMNS;
+
 /// An error of this crate. Lines, rows and columns count from 1.
 #[derive(thiserror::Error, Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// What any table may suffer from: missing and duplicate columns, no rows.
+    /// Problems of any table, whatever its format: missing or duplicate columns, no rows.
     #[error(transparent)]
     Table(#[from] flowgmm_data::Error),
 
@@ -17,11 +19,11 @@ pub enum Error {
     Io {
         /// The file.
         name: String,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 
-    /// A file without a line of text.
+    /// An empty text file.
     #[error("{name} is empty: expected a header line with column names, then one row per line")]
     EmptyFile {
         /// The file.
@@ -60,6 +62,18 @@ pub enum Error {
         separator: &'static str,
     },
 
+    /// A table with more columns than are read.
+    #[error(
+        "{name} has {found} columns, and at most {MOST_COLUMNS} are read. Transpose it if its rows and columns are \
+         swapped; otherwise leave columns out, or put a few principal components in their place"
+    )]
+    TooManyColumns {
+        /// The file.
+        name: String,
+        /// The number of columns, as far as they were counted.
+        found: u64,
+    },
+
     /// Numbers where names of columns belong, and not usable as names.
     #[error(
         "{name}, line {line}: expected names of columns, found the numbers {found}. The file seems to have no \
@@ -87,7 +101,7 @@ pub enum Error {
         why: String,
     },
 
-    /// A file of a kind that is not read.
+    /// A file format that is not supported.
     #[error("{name} is {what}, which is not read: {remedy}")]
     Foreign {
         /// The file.
@@ -129,14 +143,14 @@ pub enum Error {
         expected: usize,
     },
 
-    /// JSON lines without a line.
+    /// An empty file of JSON lines.
     #[error("{name} is empty: expected one JSON object per line")]
     NoObjects {
         /// The file.
         name: String,
     },
 
-    /// A line of JSON lines that is no object.
+    /// A line of JSON lines that is not a JSON object.
     #[error(
         "{name}, line {line}, character {character}: {why}. Every line must be one JSON object, such as \
          {{\"width\": 1.5, \"colour\": \"red\"}}: correct the line, or remove it"
@@ -152,7 +166,7 @@ pub enum Error {
         why: String,
     },
 
-    /// A value of JSON lines that is no cell.
+    /// A nested value in JSON lines, which cannot be a cell.
     #[error(
         "{name}, line {line}, key '{key}': found {found}, expected a number, a text, true, false or null. Give its \
          parts keys of their own, or remove the key"
@@ -182,7 +196,7 @@ pub enum Error {
         key: String,
     },
 
-    /// Arrays of an NPZ file that are no columns of one table.
+    /// Arrays of an NPZ file that cannot be the columns of one table.
     #[error("{name}: {why}. The arrays are {arrays}. {remedy}")]
     Arrays {
         /// The file.
@@ -251,6 +265,14 @@ impl Error {
         match error.kind() {
             InvalidData | InvalidInput | UnexpectedEof => Self::Damaged { name, format, why: reason(&error) },
             _ => Self::Io { name, source: error },
+        }
+    }
+
+    /// An error if there are more columns than are read.
+    pub(crate) fn check_columns(name: &str, found: u64) -> crate::Result<()> {
+        match found > MOST_COLUMNS {
+            true => Err(Self::TooManyColumns { name: name.into(), found }),
+            false => Ok(()),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Formats of files, and how one is recognised: by its first bytes, else by its name.
+//! File formats, and how they are detected: by magic bytes, else by the file extension.
 
 use std::{fmt, path::Path, str::FromStr};
 
@@ -7,7 +7,7 @@ use crate::{Error, Result};
 /// A format that can be read, plain or compressed by gzip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputFormat {
-    /// Text with one row per line. Without a delimiter, the one is taken that the text shows: the first of comma,
+    /// Text with one row per line. If no delimiter is given, it is detected: the first of comma,
     /// tab and semicolon that splits the first row and up to 20 rows below it into the same number of cells, two
     /// or more, preferably one under which quotes enclose whole cells; if none does, the one that splits the first
     /// row most; if none splits it, the comma.
@@ -32,7 +32,7 @@ pub enum InputFormat {
 pub enum Delimiter {
     /// `,`
     Comma,
-    /// The tabulator.
+    /// A tab character.
     Tab,
     /// `;`
     Semicolon,
@@ -122,7 +122,7 @@ struct Magic {
     format: std::result::Result<InputFormat, (&'static str, &'static str)>,
 }
 
-/// Whether a text starts with a JSON object.
+/// Whether the first bytes look like the start of a JSON object.
 fn is_object(head: &[u8]) -> bool {
     let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
     let inside = text.strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
@@ -151,7 +151,7 @@ const MAGIC: [Magic; 12] = [
 ];
 
 impl OutputFormat {
-    /// The format that the name of an output file asks for; `-`, standard output, is CSV.
+    /// The format implied by the extension of an output file; `-`, standard output, is CSV.
     pub fn of(path: &Path) -> Result<Self> {
         if path.as_os_str() == "-" {
             return Ok(Self::Csv);

@@ -1,8 +1,11 @@
 //! Arrow IPC, one record batch in memory at a time.
 //!
-//! A file is the magic word, a stream, and a footer for random access: reading it front to back needs no footer and
-//! works through a pipe. A stream is messages of metadata (a flatbuffer) and a body (the buffers): a schema, then
-//! dictionaries and record batches. See <https://arrow.apache.org/docs/format/Columnar.html>.
+//! A stream is messages of metadata (a flatbuffer) and a body (the buffers): a schema, then dictionaries and record
+//! batches, then an end-of-stream mark. A file is the magic word, a stream, and a footer for random access. It is read
+//! front to back, which works through a pipe; the footer is compared with what was read, so that a file which was cut
+//! off, however late, is refused. For the same reason a stream must have its mark: the specification lets a writer end a
+//! stream by closing the connection, but then nothing tells a complete stream from one that was cut between two messages,
+//! and all common writers do write the mark. See <https://arrow.apache.org/docs/format/Columnar.html>.
 
 use std::{
     collections::HashMap,
@@ -27,6 +30,8 @@ use crate::{
 const FORMAT: &str = "Arrow";
 const MAGIC: &[u8] = b"ARROW1";
 const CONTINUATION: [u8; 4] = [0xff; 4];
+/// A footer has 24 bytes for each record batch.
+const LONGEST_FOOTER: u64 = 1 << 28;
 
 /// Batches of rows of Arrow IPC.
 pub(crate) struct Batches {
@@ -35,6 +40,8 @@ pub(crate) struct Batches {
     layout: Layout,
     dictionaries: HashMap<i64, ArrayRef>,
     slices: Slices,
+    /// Record batches that were read.
+    batches: usize,
 }
 
 /// Reads the schema and finds the columns.
@@ -56,7 +63,14 @@ pub(crate) fn open(
     })?;
     let layout = Layout::new(name, &schema, options, warnings)?;
     let rows = options.rows(layout.width(&schema));
-    Ok(Batches { messages, schema, layout, dictionaries: HashMap::new(), slices: Slices::new(rows) })
+    Ok(Batches {
+        messages,
+        schema,
+        layout,
+        dictionaries: HashMap::new(),
+        slices: Slices::new(rows),
+        batches: 0,
+    })
 }
 
 impl Batches {
@@ -65,9 +79,13 @@ impl Batches {
             if let Some(slice) = self.slices.next() {
                 return self.layout.frame(&slice).map(Some);
             }
-            let Some(part) = self.messages.next()? else { return Ok(None) };
+            let Some(part) = self.messages.next()? else {
+                self.messages.check_end(self.batches)?;
+                return Ok(None);
+            };
             let name = self.messages.name.clone();
             if let Some(batch) = decode(&name, FORMAT, || self.decode(part))? {
+                self.batches += 1;
                 self.slices.put(batch);
             }
         }
@@ -142,9 +160,18 @@ fn broken(why: &str) -> ArrowError {
 struct Messages {
     name: String,
     stream: BufReader<Box<dyn Read + Send>>,
-    /// A file says where its messages end; a stream may just end.
+    /// Whether a footer follows the messages.
     is_file: bool,
-    done: bool,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Reading,
+    /// After the end-of-stream mark.
+    Ended,
+    /// After the footer, too.
+    Checked,
 }
 
 /// One message: metadata and body.
@@ -169,20 +196,18 @@ impl Messages {
                 stream.fill_buf().map_err(failed)?.iter().take(64).take_while(|&&byte| byte == 0).count();
             stream.consume(zeros);
         }
-        Ok(Self { name: name.into(), stream, is_file, done: false })
+        Ok(Self { name: name.into(), stream, is_file, state: State::Reading })
     }
 
     fn next(&mut self) -> Result<Option<Part>> {
-        if self.done {
+        if self.state != State::Reading {
             return Ok(None);
         }
-        let length = match self.length()? {
-            Some(length) if length > 0 => length,
-            _ => {
-                self.done = true;
-                return Ok(None);
-            }
-        };
+        let length = self.length()?;
+        if length == 0 {
+            self.state = State::Ended;
+            return Ok(None);
+        }
         let metadata = self.exactly(length.into())?;
         let body = decode(&self.name, FORMAT, || {
             let length = message(&metadata)?.bodyLength();
@@ -191,24 +216,48 @@ impl Messages {
         Ok(Some(Part { metadata, body: self.exactly(body)? }))
     }
 
-    /// The length of the next metadata, 0 at the end; `None` where the bytes end.
-    fn length(&mut self) -> Result<Option<u32>> {
-        let Some(mut prefix) = self.prefix()? else { return Ok(None) };
+    /// The length of the next metadata, 0 at the end-of-stream mark.
+    fn length(&mut self) -> Result<u32> {
+        let mut prefix = self.prefix()?;
         if prefix == CONTINUATION {
-            prefix = self.prefix()?.ok_or_else(|| self.too_short())?;
+            prefix = self.prefix()?;
         }
-        Ok(Some(u32::from_le_bytes(prefix)))
+        Ok(u32::from_le_bytes(prefix))
     }
 
-    fn prefix(&mut self) -> Result<Option<[u8; 4]>> {
+    fn prefix(&mut self) -> Result<[u8; 4]> {
         let mut bytes = Vec::new();
         let taken = (&mut self.stream).take(4).read_to_end(&mut bytes);
         taken.map_err(|error| Error::reading(&self.name, FORMAT, error))?;
-        match bytes.first_chunk() {
-            Some(prefix) => Ok(Some(*prefix)),
-            None if bytes.is_empty() && !self.is_file => Ok(None),
-            None => Err(self.too_short()),
+        bytes.first_chunk().copied().ok_or_else(|| {
+            let why = "it ends without an end-of-stream mark, which a writer adds when it is closed";
+            Error::damaged(&self.name, FORMAT, why)
+        })
+    }
+
+    /// Checks, once the messages are read, that a file ends with a footer of as many record batches:
+    /// `footer, its length (4 bytes), ARROW1`.
+    fn check_end(&mut self, batches: usize) -> Result<()> {
+        if !self.is_file || self.state == State::Checked {
+            return Ok(());
         }
+        self.state = State::Checked;
+        let mut rest = Vec::new();
+        let read = (&mut self.stream).take(LONGEST_FOOTER).read_to_end(&mut rest);
+        read.map_err(|error| Error::reading(&self.name, FORMAT, error))?;
+        decode(&self.name, FORMAT, || {
+            let footer = rest.strip_suffix(MAGIC).and_then(|rest| rest.split_last_chunk());
+            let (footer, length) = footer.ok_or_else(|| broken("its footer is cut off"))?;
+            if u64::from(u32::from_le_bytes(*length)) != footer.len() as u64 {
+                return Err(broken("its footer has another length than it says"));
+            }
+            let footer =
+                arrow_ipc::root_as_footer(footer).map_err(|_| broken("its footer makes no sense"))?;
+            match footer.recordBatches().map_or(0, |blocks| blocks.len()) {
+                listed if listed == batches => Ok(()),
+                listed => Err(broken(&format!("it lists {listed} record batches and holds {batches}"))),
+            }
+        })
     }
 
     /// Exactly as many bytes. Memory is allocated as bytes arrive, not as the message claims.

@@ -120,6 +120,7 @@ impl JsonLines {
             let at = match (known, &keys) {
                 (Some(at), _) => at,
                 (None, Keys::Added(_)) if self.options.columns.is_none() => {
+                    Error::check_columns(&self.lines.name, builders.len() as u64 + 1)?;
                     let mut builder = ColumnBuilder::new(self.missing.of(&key), row);
                     (0..row).for_each(|_| builder.missing());
                     builders.push(builder);

@@ -56,7 +56,7 @@ pub use format::{Delimiter, InputFormat, OutputFormat};
 pub use memory::{batch_from_frame, frame_from_batch, open_batches};
 pub use missing::MISSING_TOKENS;
 pub use npz::{RawArray, RawValues, read_arrays};
-pub use options::{Header, Options};
+pub use options::{Header, MOST_COLUMNS, Options};
 pub use reader::{Reader, open};
 pub use source::Source;
 pub use warning::Warning;

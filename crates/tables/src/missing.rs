@@ -1,4 +1,4 @@
-//! Which cells are missing.
+//! Which cells are missing, and which columns are kept verbatim.
 
 use std::sync::Arc;
 
@@ -11,7 +11,11 @@ pub const MISSING_TOKENS: [&str; 7] = ["NA", "N/A", "NaN", "null", "none", "?", 
 
 /// The missing cells of one column.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Missing(Arc<Tokens>);
+pub(crate) struct Missing {
+    tokens: Arc<Tokens>,
+    /// Whether texts are kept as they are written, even those that read as numbers.
+    pub verbatim: bool,
+}
 
 #[derive(Debug, Default)]
 struct Tokens {
@@ -22,12 +26,12 @@ struct Tokens {
 impl Missing {
     /// Whether a text, trimmed and not a number, is a missing cell.
     pub fn text(&self, text: &str) -> bool {
-        text.is_empty() || self.0.texts.iter().any(|token| token.eq_ignore_ascii_case(text))
+        text.is_empty() || self.tokens.texts.iter().any(|token| token.eq_ignore_ascii_case(text))
     }
 
     /// Whether a number is a missing cell.
     pub fn number(&self, value: f64) -> bool {
-        self.0.numbers.contains(&value)
+        self.tokens.numbers.contains(&value)
     }
 }
 
@@ -42,15 +46,23 @@ impl MissingRules {
     pub fn new(options: &Options) -> Self {
         let mut tokens = Tokens::default();
         for token in &options.missing {
-            match read_number(token) {
-                Some(value) => tokens.numbers.push(value),
-                None => tokens.texts.push(token.trim().to_string()),
+            let text = token.trim();
+            if let Some(value) = read_number(text) {
+                tokens.numbers.push(value);
+                continue;
             }
+            // Numbers of typed formats may be infinite, too.
+            tokens.numbers.extend(text.parse::<f64>().ok().filter(|value| value.is_infinite()));
+            tokens.texts.push(text.to_string());
         }
-        Self { usual: Missing(Arc::new(tokens)), literal: options.literal.clone() }
+        let usual = Missing { tokens: Arc::new(tokens), verbatim: false };
+        Self { usual, literal: options.literal.clone() }
     }
 
     pub fn of(&self, column: &str) -> Missing {
-        if self.literal.iter().any(|name| name == column) { Missing::default() } else { self.usual.clone() }
+        match self.literal.iter().any(|name| name == column) {
+            true => Missing { verbatim: true, ..Missing::default() },
+            false => self.usual.clone(),
+        }
     }
 }

@@ -57,6 +57,9 @@ impl Batches {
         }
         let n = arrays.first().map_or(0, |array| array.header.n);
         let width = arrays.iter().map(|array| array.header.width()).fold(0, u64::saturating_add);
+        if options.columns.is_none() {
+            Error::check_columns(name, width)?;
+        }
         let row_bytes = arrays.iter().map(|array| array.header.row_bytes()).fold(0, u64::saturating_add);
         let by_bytes = usize::try_from(BATCH_BYTES / row_bytes.max(1)).unwrap_or(usize::MAX);
         let rows = options.rows(usize::try_from(width).unwrap_or(usize::MAX)).min(by_bytes).max(1);

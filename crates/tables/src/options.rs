@@ -12,7 +12,8 @@ pub struct Options {
     /// The texts that mean a missing cell, in any mix of capitals; [`MISSING_TOKENS`] by default. An empty cell
     /// always is one. A token that is a number, such as `-999`, means that number however it is written.
     pub missing: Vec<String>,
-    /// The columns (the label, say) in which only an empty cell is missing: there `none` and `-` are texts.
+    /// The columns (the label, say) in which only an empty cell is missing and texts are kept as they are written: there
+    /// `none` and `-` are texts, and so are `01` and `1.0`.
     pub literal: Vec<String>,
     /// The columns to read, in this order, all of which must be there; `None` reads all. Columns of lists may be
     /// asked for by their name or by the names of their elements.
@@ -46,6 +47,10 @@ impl Default for Options {
         }
     }
 }
+
+/// The most columns of a table that are read. A model has to hold several numbers for each of them, and a table with more
+/// columns is usually one whose rows and columns are swapped.
+pub const MOST_COLUMNS: u64 = 1 << 16;
 
 /// Numbers in memory at a time, whatever the shape of the table.
 const BATCH_CELLS: usize = 1 << 23;

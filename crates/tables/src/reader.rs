@@ -7,7 +7,7 @@ use crate::{
     npy, npz, parquet, sniff, source::Input,
 };
 
-/// Opens a table and checks what can be checked before its rows: format, header, types, columns asked for.
+/// Opens a table and validates everything that comes before its rows: format, header, column types, requested columns.
 ///
 /// ```
 /// use flowgmm_tables::{Header, Options, Source, open};
@@ -46,7 +46,7 @@ pub fn open(source: impl Into<Source>, options: &Options) -> Result<Reader> {
     Ok(Reader::new(&name, shown, options.header, warnings, batches))
 }
 
-/// Batches of rows; after an error there are no more, and a table without rows is an error.
+/// An iterator over batches of rows. It ends after the first error; a table without rows is an error.
 pub struct Reader {
     name: String,
     format: InputFormat,
@@ -74,12 +74,12 @@ impl Reader {
         Self { name: name.into(), format, header, warnings, batches, state: State::Start }
     }
 
-    /// Where the rows come from, as messages call it.
+    /// The name of the source in error messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The format the file turned out to have.
+    /// The detected format.
     pub fn format(&self) -> InputFormat {
         self.format
     }
@@ -89,7 +89,7 @@ impl Reader {
         &self.warnings
     }
 
-    /// All rows that are left.
+    /// Reads all remaining rows into one frame.
     pub fn read_all(&mut self) -> Result<Frame> {
         let mut all = match self.next() {
             Some(first) => first?,

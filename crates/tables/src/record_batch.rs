@@ -44,6 +44,7 @@ impl Layout {
                 return Err(unsupported(name, field.name(), field.data_type()));
             }
         }
+        Error::check_columns(name, width(schema, &roots) as u64)?;
         let missing = MissingRules::new(options);
         Ok(Self { name: name.into(), roots, wanted, missing, lengths: HashMap::new(), rows: 0 })
     }
@@ -55,11 +56,7 @@ impl Layout {
 
     /// Values of a row, as far as the types tell.
     pub fn width(&self, schema: &Schema) -> usize {
-        let of = |&root: &usize| match schema.field(root).data_type() {
-            DataType::FixedSizeList(_, d) => (*d).max(1) as usize,
-            _ => 1,
-        };
-        self.roots.iter().map(of).fold(0, usize::saturating_add)
+        width(schema, &self.roots)
     }
 
     /// The frame of a batch that has the columns of [`Layout::roots`].
@@ -103,6 +100,15 @@ impl Layout {
             false => Err(Error::missing_columns(&self.name, missing, &names)),
         }
     }
+}
+
+/// Values of a row in these columns, as far as the types tell.
+fn width(schema: &Schema, roots: &[usize]) -> usize {
+    let of = |&root: &usize| match schema.field(root).data_type() {
+        DataType::FixedSizeList(_, d) => (*d).max(1) as usize,
+        _ => 1,
+    };
+    roots.iter().map(of).fold(0, usize::saturating_add)
 }
 
 /// A record batch cut into slices of at most so many rows.

@@ -1,4 +1,4 @@
-//! Bytes that can be read at any place, by several readers at once: a file, or a stream held in memory.
+//! Random access to bytes for several readers at once: a file, or a stream buffered in memory.
 
 use std::{
     fs::File,

@@ -1,4 +1,4 @@
-//! Where bytes come from: a file, standard input, or any stream; gzip is undone here.
+//! Input bytes: a file, standard input or any stream, decompressed if they are gzip.
 
 use std::{
     fs::File,
@@ -10,15 +10,15 @@ use flate2::read::MultiGzDecoder;
 
 use crate::{Error, InputFormat, Result, shared::Shared, sniff::Extent};
 
-/// A table before it is opened.
+/// Where a table is read from.
 pub enum Source {
     /// A file, or a named pipe.
     File(PathBuf),
     /// Standard input.
     Stdin,
-    /// Anything that can be read.
+    /// Any reader.
     Stream {
-        /// What messages call it.
+        /// Its name in error messages.
         name: String,
         /// Its bytes.
         reader: Box<dyn Read + Send>,
@@ -26,7 +26,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// A stream, and what messages call it.
+    /// A stream, with its name for error messages.
     pub fn stream(name: &str, reader: impl Read + Send + 'static) -> Self {
         Self::Stream { name: name.into(), reader: Box::new(reader) }
     }
@@ -46,15 +46,15 @@ impl From<&str> for Source {
     }
 }
 
-/// As much as is looked at to recognise a format and a delimiter.
+/// Bytes read ahead to detect the format and the delimiter.
 const HEAD: usize = 1 << 16;
 
-/// As much of a stream as is held in memory for formats that are read from their end.
+/// The most bytes of a stream that are buffered for formats whose metadata are at the end.
 const HELD: u64 = 1 << 31;
 
 /// An open source, and its first bytes.
 pub(crate) struct Input {
-    /// What messages call it.
+    /// Its name in error messages.
     pub name: String,
     /// The name of the file without directories and `.gz`; empty for a stream.
     pub file: String,
@@ -92,7 +92,7 @@ impl Input {
         if self.head.len() < HEAD { Extent::Whole } else { Extent::Cut }
     }
 
-    /// Everything from the start, once.
+    /// All bytes as a sequential stream.
     pub fn into_stream(self) -> Box<dyn Read + Send> {
         match self.body {
             Body::File(file) => Box::new(file),
@@ -100,7 +100,7 @@ impl Input {
         }
     }
 
-    /// Everything, at any place; a stream is read to its end into memory.
+    /// All bytes with random access; a stream is read into memory first.
     pub fn into_shared(self, format: InputFormat) -> Result<Shared> {
         let name = self.name.clone();
         match self.body {

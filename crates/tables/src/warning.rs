@@ -1,8 +1,8 @@
-//! What a reader did that its caller may not have meant.
+//! Warnings about how a file was read.
 
 use std::fmt;
 
-/// Something to tell the user; the table is read all the same.
+/// Something the user should know; it does not stop the table from being read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Warning {

@@ -1,4 +1,4 @@
-//! Frames to files: rows leave as they come, and what was written reads back as it was.
+//! Writers of frames: batches are written as they arrive, and reading the file back gives the same cells.
 //!
 //! The caller opens the sink and puts the finished file in its place; see [`OutputFormat::of`] for its format.
 
@@ -111,7 +111,7 @@ impl<W: Write + Send> Writer<W> {
         written.map_err(|source| Error::Write { name: self.name.clone(), source })
     }
 
-    /// Completes the table and gives the sink back.
+    /// Finishes the table and returns the sink.
     pub fn finish(self) -> Result<W> {
         let finished = match self.sink {
             Sink::Delimited(sink) => sink.finish(),
@@ -130,13 +130,13 @@ pub(crate) fn record_batch(frame: &Frame, columns: &[(String, ColumnType)]) -> R
     batch.map_err(|source| Error::Write { name: frame.name().into(), source })
 }
 
-/// A column of a batch on its way out.
+/// A column of a batch that is being written.
 struct Output<'a> {
     cells: &'a Cells,
     kind: ColumnType,
 }
 
-/// A cell on its way out.
+/// A cell that is being written.
 enum Cell<'a> {
     Missing,
     Number(f64),

@@ -7,9 +7,6 @@ use serde_json::{Value, json};
 
 use crate::{columns, text};
 
-/// Operations in a second that a few cores do, to put a cost in words.
-const CPU_SPEED: f64 = 1e11;
-
 /// What a fit is summed up from.
 pub struct Outcome<'a> {
     /// What came of it.
@@ -189,8 +186,10 @@ impl Outcome<'_> {
 /// What a fit to images is about to take.
 pub fn announced(plan: &FitPlan, training: &Training) -> String {
     let (cost, steps) = (&plan.cost, plan.settings.config.train.steps);
+    let time =
+        plan.seconds(training).map(|seconds| format!("; about {}", duration(seconds))).unwrap_or_default();
     format!(
-        "{} images, {} of them labelled, {}\nabout {} of memory; {steps} steps of {} images and {} each, {} in all ({} at {})",
+        "{} images, {} of them labelled, {}\nabout {} of memory; {steps} steps of {} images and {} each, {} in all{time}",
         training.data.n(),
         training.data.labelled().len(),
         training.rows.describe(),
@@ -198,8 +197,6 @@ pub fn announced(plan: &FitPlan, training: &Training) -> String {
         cost.rows_per_step,
         operations(cost.flop_per_step),
         operations(cost.flop),
-        duration(cost.flop / CPU_SPEED),
-        operations(CPU_SPEED) + "/s"
     )
 }
 

@@ -49,6 +49,7 @@ pub use dropout::Dropout;
 pub use image::{ConvNet, ImageMask, ImageShape};
 pub use mask::Mask;
 pub use spec::BijectionSpec;
+pub(crate) use spec::MAX_WIDTH;
 pub use transform::{Form, Transform};
 
 use crate::{flow::Engine, theta::Theta};

@@ -125,7 +125,7 @@ impl<'de> Deserialize<'de> for BijectionSpec {
 }
 
 /// No architecture asks for wider layers than this; a file that does is damaged or hostile.
-pub(super) const MAX_WIDTH: usize = 1 << 16;
+pub(crate) const MAX_WIDTH: usize = 1 << 16;
 /// Nor for more hidden layers than this.
 const MAX_HIDDEN_LAYERS: usize = 16;
 

@@ -38,6 +38,12 @@ pub struct History {
 }
 
 impl History {
+    /// Whether this can be the history of so many steps.
+    pub(crate) fn is_of(&self, step: usize) -> bool {
+        let ordered = self.epochs.is_sorted_by(|a, b| a.step < b.step);
+        ordered && self.steps <= step && self.epochs.last().is_none_or(|last| last.step <= step)
+    }
+
     /// Adds the loss of a step, the norm of its gradient, its learning rate and its terms.
     pub(crate) fn add(
         &mut self,

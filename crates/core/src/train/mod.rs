@@ -39,5 +39,6 @@ pub use refine::Refine;
 pub use schedule::{DecayShape, Schedule};
 pub(crate) use state::Snapshot;
 pub use state::TrainState;
+pub(crate) use trainer::PATIENCE;
 pub use trainer::Trainer;
 pub use views::ImageViews;

@@ -86,7 +86,7 @@ impl Adam {
     ) {
         let AdamConfig { beta1, beta2, epsilon, decay, clip } = self.config;
         self.updates += 1;
-        let t = self.updates as i32;
+        let t = i32::try_from(self.updates).unwrap_or(i32::MAX);
         let (correct1, correct2) = (1.0 - beta1.powi(t), 1.0 - beta2.powi(t));
         let shrink = clip.map_or(1.0, |c| (c / (norm + 1e-6)).min(1.0));
         let (l2, keep) = match decay {

@@ -1,9 +1,11 @@
 //! Everything that changes while training: a checkpoint holds it, and a trainer continues from it bit for bit.
 
+use std::path::PathBuf;
+
 use burn_tensor::Tensor;
 
-use super::{Adam, History, TrainConfig, set_trained, trained_values};
-use crate::model::FlowGmm;
+use super::{Adam, History, TrainConfig, TrainingRows, set_trained, trained_values};
+use crate::{Error, Result, model::FlowGmm};
 
 /// Everything that changes while training.
 #[derive(Clone, Debug)]
@@ -28,6 +30,8 @@ pub struct TrainState {
     pub(crate) q: Option<Vec<f32>>,
     /// What happened so far.
     pub history: History,
+    /// The checkpoint that this was read from, if it was.
+    pub(crate) restored_from: Option<PathBuf>,
 }
 
 /// A state to roll back to.
@@ -53,7 +57,25 @@ impl TrainState {
             snapshot: None,
             q: None,
             history: History::default(),
+            restored_from: None,
         }
+    }
+
+    /// Checks that a state from a checkpoint can be one of a run with these settings on these rows.
+    pub(super) fn check(&self, config: &TrainConfig, rows: &TrainingRows) -> Result<()> {
+        let Some(path) = &self.restored_from else { return Ok(()) };
+        let targets = config.em.is_some() || config.refine.is_some();
+        let reason = match &self.q {
+            _ if self.step > config.steps => {
+                format!("it is at step {}, and training has {}", self.step, config.steps)
+            }
+            Some(_) if !targets => "it has targets of unlabelled rows, which training does not use".into(),
+            Some(q) if q.len() != rows.unlabelled.len() * rows.n_classes => {
+                format!("it has targets of {} rows, not {}", q.len() / rows.n_classes, rows.unlabelled.len())
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::ModelFile { path: path.clone(), reason })
     }
 
     /// The model to keep: averaged weights if there is an average.

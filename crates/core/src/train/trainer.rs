@@ -19,7 +19,7 @@ use crate::{
 /// Steps between two snapshots of a good state.
 const SNAPSHOT_EVERY: usize = 50;
 /// Roll-backs without a new snapshot in between before training gives up.
-const PATIENCE: usize = 10;
+pub(crate) const PATIENCE: usize = 10;
 /// At most about this many records in a history.
 const RECORDS: usize = 100;
 
@@ -76,6 +76,7 @@ impl<'a> Trainer<'a> {
     }
 
     fn run_on(&mut self, noise: Noise, observer: &mut dyn Observer) -> Result<()> {
+        self.state.check(self.config, self.rows)?;
         let unmoved = self.config.views.map(ImageViews::unmoved);
         let mut batches = self.batches(noise);
         let place = self.state.model.place();
@@ -83,7 +84,7 @@ impl<'a> Trainer<'a> {
         let period = self.record_period();
         while self.state.step < self.config.steps {
             if let Some(em) = &self.config.em
-                && self.state.step.is_multiple_of(em.every.max(1) * self.steps_per_epoch())
+                && self.state.step.is_multiple_of(em.every.max(1).saturating_mul(self.steps_per_epoch()))
             {
                 self.expectation(em, observer)?;
             }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::levels::LevelCode;
 use super::{Feature, Role, Unseen};
 use crate::schema::{ColumnKind, ColumnSchema, DateFormat, Strays, snap};
-use crate::{Cells, Error, Frame, Result, TextCells};
+use crate::{Cells, Error, Frame, Result, TextCells, shows_infinity};
 
 /// A column's name and how its cells become numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -143,6 +143,9 @@ impl ColumnCode {
         let value = match &self.code {
             Code::Number { strays, .. } => match (cells.number(row), strays) {
                 (Ok(value), _) => value,
+                (Err(text), _) if shows_infinity(text) => {
+                    return Err(Error::not_finite(frame, row, &self.name, text));
+                }
                 (Err(_), Strays::Missing) => None,
                 (Err(text), Strays::Refused) => return Err(self.not_a_number(frame, row, text)),
             },
@@ -167,9 +170,9 @@ impl ColumnCode {
 
     fn not_a_number(&self, frame: &Frame, row: usize, cell: &str) -> Error {
         let (name, line, column) = (frame.name().to_owned(), frame.line(row), self.name.clone());
-        // "inf", "nan" and "1e999" read as numbers, but as none to compute with.
+        // "nan" reads as a number, but as none to compute with.
         if cell.trim().parse::<f64>().is_ok() {
-            return Error::NotFinite { name, line, column, cell: cell.into() };
+            return Error::not_finite(frame, row, &self.name, cell);
         }
         let hint = "The column held numbers only when the model was trained: correct the cell, or empty it if the \
                     value is missing";

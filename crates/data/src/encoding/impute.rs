@@ -9,6 +9,8 @@
 //! (MICE) without noise: impute medians, regress, impute with the regressions, regress again. Below 20 rows or above 300
 //! dimensions medians are imputed. Only the row itself is used, so that the result does not depend on the batch.
 
+use std::collections::HashMap;
+
 use ndarray::{ArrayView1, ArrayView2};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -48,8 +50,9 @@ impl Imputer {
     pub fn learn(x: ArrayView2<f64>, dims: &[(usize, &str)], schema: &Schema) -> Self {
         let moments = (0..x.ncols()).into_par_iter().map(|dim| centre_and_scale(x.column(dim)));
         let (centre, scale) = moments.unzip();
+        let facts = facts(schema);
         let values = dims.par_iter();
-        let values = values.map(|&(dim, column)| Value::of(dim, x.column(dim), facts(schema, column)));
+        let values = values.map(|&(dim, column)| Value::of(dim, x.column(dim), facts[column]));
         let mut imputer = Self { centre, scale, values: values.collect() };
         if x.nrows() >= FEWEST_ROWS && x.ncols() <= MOST_DIMS {
             imputer.learn_regressions(x);
@@ -73,10 +76,8 @@ impl Imputer {
 
     fn learn_regressions(&mut self, x: ArrayView2<f64>) {
         let (n, dim) = x.dim();
-        let incomplete: Vec<usize> = (0..self.values.len())
-            .filter(|&v| x.column(self.values[v].dim).iter().any(|x| x.is_nan()))
-            .collect();
-        let complete: Vec<usize> = (0..self.values.len()).filter(|v| !incomplete.contains(v)).collect();
+        let has_gaps = |v: &usize| x.column(self.values[*v].dim).iter().any(|x| x.is_nan());
+        let (incomplete, complete): (Vec<usize>, Vec<usize>) = (0..self.values.len()).partition(has_gaps);
         let per_row = (incomplete.len() * SWEEPS + 1) * dim * dim / 2 + 1;
         let most = (MOST_WORK / per_row).clamp(1000.max(2 * dim), MOST_ROWS);
         let sample: Vec<usize> = (0..n).step_by(n.div_ceil(most)).collect();
@@ -170,9 +171,14 @@ fn centre_and_scale(x: ArrayView1<f64>) -> (f64, f64) {
     (mean, if scale > 1e-12 * mean.abs() && scale.is_normal() { scale } else { 1. })
 }
 
-fn facts<'a>(schema: &'a Schema, column: &str) -> &'a NumberFacts {
-    match schema.column(column).map(|column| &column.kind) {
-        Some(ColumnKind::Numeric { facts, .. } | ColumnKind::Date { facts, .. }) => facts,
-        _ => unreachable!("values are numbers or dates"),
-    }
+/// The statistics of the columns that hold numbers or dates, by name.
+fn facts(schema: &Schema) -> HashMap<&str, &NumberFacts> {
+    let columns = schema.columns().iter();
+    let known = columns.filter_map(|column| match &column.kind {
+        ColumnKind::Numeric { facts, .. } | ColumnKind::Date { facts, .. } => {
+            Some((column.name.as_str(), facts))
+        }
+        _ => None,
+    });
+    known.collect()
 }

@@ -111,6 +111,7 @@ fn numbers(seen: &Seen, values: &[f64]) -> Result<Verdict> {
 }
 
 fn texts(seen: &Seen) -> Result<Verdict> {
+    seen.refuse_infinities()?;
     let tally = Tally::of(seen.cells);
     if let Some(kind) = tally.boolean() {
         return Ok(Verdict::new(kind, "two words that mean yes and no"));
@@ -161,6 +162,7 @@ fn categorical(tally: &Tally, reason: &str) -> Verdict {
 }
 
 fn declared_numeric(seen: &Seen) -> Result<Verdict> {
+    seen.refuse_infinities()?;
     let numbers = (0..seen.n).map(|row| seen.cells.number(row).ok().flatten().unwrap_or(f64::NAN)).collect();
     let stray = seen.strays(|text| read_number(text).is_some());
     if stray.rows == seen.present {

@@ -6,9 +6,10 @@
 //! ```
 //!
 //! A missing or empty cell means unlabelled. Labels that are the same number are one class: `3.0` and `3`, since pandas
-//! writes integers with a point as soon as one is missing. A class is named as its cells are written, `007` or `3.0`; if
-//! they are written in several ways, its name is the number in its shortest form, `3`. Whatever the spelling of a model's
-//! classes, cells match them by value.
+//! writes integers with a point as soon as one is missing. A number with leading zeros is a code, and a class of its own:
+//! `01` is not `1`. A class is named as its cells are written, `007` or `3.0`; if they are written in several ways, its
+//! name is the number in its shortest form, `3`. A cell means the class of a model that is written alike, or else the only
+//! class of the same value.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -41,17 +42,16 @@ pub fn labels(frame: &Frame, label: &str, unlabelled_values: &[String]) -> Resul
     Ok(Labels { y, classes, warnings })
 }
 
-/// Reads the label column with the classes of a model. Labels are matched by value: `2.0` is the class `2`, and `2` the
-/// class `2.0`.
+/// Reads the label column with the classes of a model. A label that is no class as it is written is matched by value, if
+/// one class alone has this value: `2.0` is the class `2`, and `2` the class `2.0` or `02`.
 pub fn labels_of(frame: &Frame, label: &str, classes: &[String]) -> Result<Vec<Option<usize>>> {
     let cells = column(frame, label)?;
-    let keys: Vec<String> = classes.iter().map(|class| key(class)).collect();
-    let index = index(&keys);
+    let known = Known::new(classes);
     (0..frame.n())
         .map(|row| match label_text(cells, row) {
             None => Ok(None),
-            Some(text) => match index.get(key(&text).as_str()) {
-                Some(&k) => Ok(Some(k)),
+            Some(text) => match known.class(&text) {
+                Some(k) => Ok(Some(k)),
                 None => Err(Error::UnknownLabel {
                     name: frame.name().into(),
                     line: frame.line(row),
@@ -62,6 +62,27 @@ pub fn labels_of(frame: &Frame, label: &str, classes: &[String]) -> Result<Vec<O
             },
         })
         .collect()
+}
+
+/// The classes of a model, to be found by spelling and by value.
+struct Known {
+    by_key: HashMap<String, usize>,
+    by_value: HashMap<String, Option<usize>>, // None if several classes have the value
+}
+
+impl Known {
+    fn new(classes: &[String]) -> Self {
+        let mut by_value: HashMap<String, Option<usize>> = HashMap::new();
+        for (k, class) in classes.iter().enumerate() {
+            by_value.entry(value(class)).and_modify(|only| *only = None).or_insert(Some(k));
+        }
+        Self { by_key: classes.iter().enumerate().map(|(k, class)| (key(class), k)).collect(), by_value }
+    }
+
+    fn class(&self, text: &str) -> Option<usize> {
+        let by_value = || self.by_value.get(&value(text)).copied().flatten();
+        self.by_key.get(&key(text)).copied().or_else(by_value)
+    }
 }
 
 /// The class of each row and the names of the classes, of which there may be none.
@@ -123,8 +144,18 @@ fn label_text(cells: &Cells, row: usize) -> Option<Cow<'_, str>> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-/// What labels are compared by: a number in its shortest form, any other text as it is.
+/// What tells labels apart: a number in its shortest form, a code or any other text as it is.
 pub(super) fn key(label: &str) -> String {
+    if is_code(label) { label.trim().into() } else { value(label) }
+}
+
+/// Whether a label is digits after leading zeros, as in `007`: a code, which happens to read as a number.
+fn is_code(label: &str) -> bool {
+    matches!(label.trim().as_bytes(), [b'0', b'0'..=b'9', ..])
+}
+
+/// A number in its shortest form, any other text as it is.
+fn value(label: &str) -> String {
     match read_number(label) {
         Some(value) => number_text(value + 0.), // -0 is 0
         None => label.trim().into(),
@@ -182,6 +213,8 @@ mod tests {
         assert_eq!(named(&["1.0", "0.0", "", "1.0"]).classes, ["0.0", "1.0"]);
         assert_eq!(named(&["1.0", "0.0", "1"]).classes, ["0.0", "1"], "two spellings, one class");
         assert_eq!(named(&["1e2", "-0.0", "0"]).classes, ["0", "1e2"]);
+        let codes = named(&["01", "1", "1.0", "01"]);
+        assert_eq!((codes.classes, codes.y[3]), (strings(&["01", "1"]), Some(0)), "a code is no number");
         let mixed = named(&["1.0", "1 a", "1.0"]);
         assert_eq!((mixed.classes, mixed.y[1]), (strings(&["1.0", "1 a"]), Some(1)), "in the order of keys");
         assert_eq!(labels(&verbatim(&["1.0", "-1.0", "2"]), "y", &strings(&["-1"])).unwrap().y[1], None);
@@ -193,6 +226,9 @@ mod tests {
             let y = labels_of(&verbatim(&["2.0", "", "1", "2"]), "y", &classes).unwrap();
             assert_eq!(y, [Some(1), None, Some(0), Some(1)], "{classes:?}");
         }
+        let codes = strings(&["01", "1"]);
+        assert_eq!(labels_of(&verbatim(&["1.0", "01"]), "y", &codes).unwrap(), [Some(1), Some(0)]);
+        assert!(labels_of(&verbatim(&["001"]), "y", &codes).is_err(), "two classes have its value");
         let error = labels_of(&verbatim(&["3.0"]), "y", &strings(&["1", "2"])).unwrap_err().to_string();
         assert!(error.contains("'3.0'"), "as written: {error}");
     }

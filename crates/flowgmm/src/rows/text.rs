@@ -4,7 +4,10 @@
 //! Frame with `body` ─sentence encoder, by content from the cache where it can─→ Frame with body_0 .. body_383 instead
 //! ```
 
-use std::{ops::ControlFlow, path::PathBuf};
+use std::{
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+};
 
 use flowgmm_data::{Column, Frame};
 use flowgmm_encoder::{Cache, Encoder, Options};
@@ -28,6 +31,9 @@ pub struct TextColumn {
     pub max_tokens: usize,
     /// What identifies the encoder: a digest of its files and settings.
     pub encoder: String,
+    /// Where the encoder was when the model was fitted; not known of models of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
 }
 
 /// Which sentence encoder embeds texts, and where embeddings are kept.
@@ -44,6 +50,7 @@ pub struct TextEncoder {
 /// An encoder that is loaded, and the columns it is for.
 pub(crate) struct Embedder {
     encoder: Encoder,
+    directory: PathBuf,
     cache: Option<Cache>,
     columns: Vec<String>,
     warnings: Vec<String>,
@@ -52,14 +59,7 @@ pub(crate) struct Embedder {
 impl Embedder {
     /// The encoder for these columns.
     pub(crate) fn open(settings: &TextEncoder, columns: &[String]) -> Result<Self> {
-        let directory = settings.directory.as_deref().ok_or_else(|| {
-            let message = format!(
-                "column '{}' holds text: name the directory of a sentence encoder (such as all-MiniLM-L6-v2: \
-                 config.json, tokenizer.json, model.safetensors)",
-                columns[0]
-            );
-            Error::Needed { what: Need::TextEncoder, message }
-        })?;
+        let directory = settings.directory.as_deref().ok_or_else(|| needed(&columns[0], ""))?;
         let options = Options { max_length: settings.max_tokens, ..Options::default() };
         let encoder = Encoder::open(directory, options)?;
         let mut warnings = Vec::new();
@@ -70,20 +70,34 @@ impl Embedder {
                 None
             }
         });
-        Ok(Self { encoder, cache, columns: columns.to_vec(), warnings })
+        let directory = std::path::absolute(directory).unwrap_or_else(|_| directory.to_path_buf());
+        Ok(Self { encoder, directory, cache, columns: columns.to_vec(), warnings })
     }
 
-    /// The encoder a model was fitted with, if it needs one.
+    /// The encoder a model was fitted with, if it needs one: the one given, or else the one where it was then.
     pub(crate) fn matching(settings: &TextEncoder, texts: &[TextColumn]) -> Result<Option<Self>> {
         let Some(first) = texts.first() else { return Ok(None) };
         let columns: Vec<String> = texts.iter().map(|text| text.column.clone()).collect();
         let settings = TextEncoder { max_tokens: Some(first.max_tokens), ..settings.clone() };
-        let embedder = Self::open(&settings, &columns)?;
-        match embedder.fingerprint() == first.encoder {
-            true => Ok(Some(embedder)),
-            false => Err(Error::Request(
-                "the model was fitted with another sentence encoder than the one given: use that one".into(),
-            )),
+        let (None, Some(remembered)) = (&settings.directory, &first.directory) else {
+            let embedder = Self::open(&settings, &columns)?;
+            return if embedder.fingerprint() == first.encoder {
+                Ok(Some(embedder))
+            } else {
+                Err(first.differs(&embedder))
+            };
+        };
+        let looked = |what: &str| {
+            needed(&first.column, &format!("the model was fitted with the one in {remembered}, {what}"))
+        };
+        if !Path::new(remembered).is_dir() {
+            return Err(looked("which is not there any more"));
+        }
+        let there = TextEncoder { directory: Some(remembered.into()), ..settings };
+        match Self::open(&there, &columns) {
+            Ok(embedder) if embedder.fingerprint() == first.encoder => Ok(Some(embedder)),
+            Ok(_) => Err(looked("where there is another one now")),
+            Err(error) => Err(looked(&format!("which cannot be used: {error}"))),
         }
     }
 
@@ -95,6 +109,7 @@ impl Embedder {
             dim: self.encoder.dim(),
             max_tokens: self.encoder.max_length(),
             encoder: encoder.clone(),
+            directory: self.directory.to_str().map(String::from),
         };
         self.columns.iter().map(text).collect()
     }
@@ -151,4 +166,26 @@ impl Embedder {
         let of = |j: usize| (0..n).map(|row| f64::from(values[row * dim + j])).collect();
         Ok((0..dim).map(|j| numbers(format!("{}_{j}", column.name), of(j))).collect())
     }
+}
+
+impl TextColumn {
+    /// What to say of an encoder that was given and is not the model's.
+    fn differs(&self, given: &Embedder) -> Error {
+        let own = self.directory.as_ref().map(|own| format!(", namely the one in {own}")).unwrap_or_default();
+        Error::Request(format!(
+            "the model was fitted with another sentence encoder than the one in {}{own}: their files or settings differ. Use \
+             the model's own encoder, or fit again with this one",
+            given.directory.display()
+        ))
+    }
+}
+
+/// What to say where a column of text has no encoder; `why` says why the known one is none.
+fn needed(column: &str, why: &str) -> Error {
+    let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
+    let message = format!(
+        "column '{column}' holds text: name the directory of a sentence encoder{why}. Such as all-MiniLM-L6-v2, downloaded \
+         from its publisher: config.json, tokenizer.json, model.safetensors"
+    );
+    Error::Needed { what: Need::TextEncoder, message }
 }

@@ -187,11 +187,11 @@ fn parse_row(row: &[u8], columns: &mut [ColumnBuilder], shape: &Shape) -> usize 
         found += 1;
         let length = match target {
             Some(target) => match number::leading(rest, delimiter) {
-                Some((value, length)) => {
+                Some((value, length)) if !columns[target].is_verbatim() => {
                     columns[target].number(value);
                     length
                 }
-                None => {
+                _ => {
                     let length = memchr(delimiter, rest).unwrap_or(rest.len());
                     shape.add(&mut columns[target], &rest[..length]);
                     length

@@ -92,7 +92,7 @@ impl<'a> Scanner<'a> {
         let word = &rest[..length];
         let value = match WORDS.into_iter().find(|(known, _)| *known == word) {
             Some((_, value)) => value,
-            None => Value::Number(number::parse(word.as_bytes()).ok_or_else(|| self.fault("a value"))?),
+            None => Value::Number(number(word).ok_or_else(|| self.fault("a value"))?),
         };
         self.at += length;
         Ok(value)
@@ -162,6 +162,12 @@ impl<'a> Scanner<'a> {
     }
 }
 
+/// The number of a word; infinite if it is too large for 64-bit floating point, as in `1e999`.
+fn number(word: &str) -> Option<f64> {
+    let any = || word.parse::<f64>().ok().filter(|_| word.bytes().any(|byte| byte.is_ascii_digit()));
+    number::parse(word.as_bytes()).or_else(any)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -188,6 +194,7 @@ mod tests {
         let line = r#" { "a":1.5e2 , "é \" \u00e9\ud83d\ude00" : "x\ty" ,"c":true,"d":null,"e":NaN,"f":-Infinity,"":-0} "#;
         let want = ["a=150.0", "é \" é😀='x\ty'", "c=true", "d=nothing", "e=nothing", "f=-inf", "=-0.0"];
         assert_eq!(read(line).unwrap(), want);
+        assert_eq!(read(r#"{"a":-1e999}"#).unwrap(), ["a=-inf"]);
         assert_eq!(read("{}\r\n").unwrap(), [""; 0]);
     }
 
@@ -203,7 +210,7 @@ mod tests {
             (r#"{"a":"b"#, "5: a quote is not closed on its line"),
             (r#"{"a":"\q"}"#, "5: a text has an escape that JSON does not know"),
             (r#"{"a":"\"}"#, "5: a quote is not closed on its line"),
-            (r#"{"a":1e999}"#, "5: expected a value, found '1e999}'"),
+            (r#"{"a":infinity}"#, "5: expected a value, found 'infinity}'"),
             ("{\"a\":\"\u{1}\"}", "6: a control character stands in a text"),
             (r#"{"a":[1]}"#, "a is a list"),
             (r#"{"a":{}}"#, "a is an object"),

@@ -51,6 +51,7 @@ impl Lists<'_> {
             Some(d) if d > 0 => d,
             _ => return Err(self.empty(array.data_type())),
         };
+        Error::check_columns(self.file, d as u64)?;
         let new = |i| ColumnBuilder::new(missing.of(&element(self.column, i)), array.len());
         let mut columns: Vec<ColumnBuilder> = (0..d).map(new).collect();
         for row in 0..array.len() {

@@ -4,7 +4,7 @@ use std::{borrow::Cow, collections::HashSet};
 
 use crate::error::wording::count;
 use crate::schema::{Concern, NumberFacts, Strays, Warning};
-use crate::{Cells, Error, Frame, Result};
+use crate::{Cells, Error, Frame, Result, read_number, shows_infinity};
 
 /// A column during inference, with what the rules need to know about it.
 pub(super) struct Seen<'a> {
@@ -49,6 +49,23 @@ impl Seen<'_> {
     /// The texts of all cells that are not missing.
     pub fn texts(&self) -> impl Iterator<Item = Cow<'_, str>> {
         (0..self.n).filter_map(|row| self.cells.text(row))
+    }
+
+    /// An error of the first infinite number, if all other cells are numbers: among texts, `inf` may be a word.
+    pub fn refuse_infinities(&self) -> Result<()> {
+        let Cells::Texts(texts) = self.cells else { return Ok(()) };
+        let mut first = None;
+        for (row, text) in texts.iter().enumerate() {
+            match text {
+                Some(text) if shows_infinity(text) => first = first.or(Some((row, text))),
+                Some(text) if read_number(text).is_none() => return Ok(()),
+                _ => {}
+            }
+        }
+        match first {
+            None => Ok(()),
+            Some((row, cell)) => Err(Error::not_finite(self.frame, row, self.name, cell)),
+        }
     }
 
     /// The cells that `reads` rejects, the first three distinct ones with their lines.
