@@ -182,6 +182,20 @@ pub enum Error {
         found: &'static str,
     },
 
+    /// Rows of JSON lines that have hardly a key in common.
+    #[error(
+        "{name}: the first {rows} rows have {columns} different keys, and hardly one in common. Keys are columns: give all \
+         rows the same keys, and write what differs from row to row as values"
+    )]
+    SparseKeys {
+        /// The file.
+        name: String,
+        /// Rows that were looked at.
+        rows: usize,
+        /// Their different keys.
+        columns: usize,
+    },
+
     /// A column that must not be left out and appears in JSON lines too late to be one.
     #[error(
         "{name}, line {line}: the key '{key}' appears here for the first time, but columns are decided by the first \

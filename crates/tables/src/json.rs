@@ -21,6 +21,11 @@ const LONGEST: u64 = 1 << 26;
 /// Bytes of a batch, so that long texts do not fill the memory.
 const BATCH_BYTES: usize = 1 << 26;
 
+/// With more keys than this, of which a row has fewer than one in so many, keys are values: a table of them would be
+/// nearly all missing cells, and grow with the square of the file.
+const MANY_KEYS: usize = 1000;
+const SPARSE: usize = 500;
+
 /// Batches of rows of JSON lines.
 pub(crate) struct JsonLines {
     lines: Lines,
@@ -29,6 +34,8 @@ pub(crate) struct JsonLines {
     missing: MissingRules,
     options: Options,
     first: Option<Frame>,
+    /// Cells that were not left out, of all rows so far.
+    cells: usize,
 }
 
 impl JsonLines {
@@ -36,16 +43,25 @@ impl JsonLines {
     pub fn open(stream: Box<dyn Read + Send>, name: &str, options: &Options) -> Result<Self> {
         let lines = Lines::new(stream, name);
         let (missing, options) = (MissingRules::new(options), options.clone());
-        let mut rows =
-            Self { lines, columns: Vec::new(), positions: HashMap::new(), missing, options, first: None };
+        let mut rows = Self {
+            lines,
+            columns: Vec::new(),
+            positions: HashMap::new(),
+            missing,
+            options,
+            first: None,
+            cells: 0,
+        };
         let wanted = rows.options.columns.clone();
         for name in wanted.iter().flatten() {
             rows.add(name);
         }
         let mut seen = HashMap::new();
         rows.first = rows.batch(Keys::Added(&mut seen))?;
-        if rows.first.is_none() {
-            return Err(Error::NoObjects { name: name.into() });
+        let Some(first) = &rows.first else { return Err(Error::NoObjects { name: name.into() }) };
+        let (n, columns) = (first.n(), rows.columns.len());
+        if columns > MANY_KEYS && rows.cells < n * columns / SPARSE {
+            return Err(Error::SparseKeys { name: name.into(), rows: n, columns });
         }
         let absent: Vec<String> =
             wanted.into_iter().flatten().filter(|name| !seen.contains_key(name)).collect();
@@ -146,6 +162,7 @@ impl JsonLines {
                 Value::Nested(found) => return Err(self.lines.nested(line, &key, found)),
             }
             filled[at] += 1;
+            self.cells += 1;
         }
     }
 }
