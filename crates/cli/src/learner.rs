@@ -1,7 +1,7 @@
 //! `fit --learner`: another learner on the user's own rows, to compare FlowGMM with.
 
 use flowgmm::{Source, Training};
-use flowgmm_bench::{LearnerFit, LearnerScores, fit_learner, registry};
+use flowgmm_bench::{LearnerFit, LearnerScores, fit_learner_watched, registry};
 use serde_json::json;
 
 use crate::{
@@ -61,7 +61,8 @@ impl LearnerRun {
         mut progress: Progress,
     ) -> Result<()> {
         let seed = args.settings.seed.unwrap_or(0);
-        let fit = fit_learner(&self.name, training, args.settings.steps, seed).map_err(bench::failure)?;
+        let fit = fit_learner_watched(&self.name, training, args.settings.steps, seed, &mut progress)
+            .map_err(bench::failure)?;
         let test = test.map(|test| fit.evaluate(test, &mut progress)).transpose().map_err(bench::failure)?;
         drop(progress);
         output::warn(test.as_ref().map_or(&[], |found| &found.warnings));

@@ -70,17 +70,23 @@ pub fn run(args: &Args, global: &Global) -> Result<()> {
     }
 }
 
+impl Args {
+    /// What the library is asked for.
+    fn request(&self) -> SampleRequest {
+        let (n, class) = (self.n.unwrap_or(1), self.class.clone());
+        SampleRequest { n, class, temperature: self.temperature, seed: self.seed }
+    }
+}
+
 fn write_table(args: &Args, model: &Model, global: &Global) -> Result<()> {
-    let n = args.n.unwrap_or(1);
-    let class = args.class.clone();
-    let request = SampleRequest { n, class, temperature: args.temperature, seed: args.seed };
+    let request = args.request();
     let mut out = args.table.open(global.json, Some(args.digits));
     for chunk in flowgmm::sample(model, &request)? {
         interrupt::stop_if_wanted()?;
         out.write(chunk.to_frame(model)?)?;
     }
     out.finish()?;
-    args.table.conclude(global.json, "samples", n)
+    args.table.conclude(global.json, "samples", request.n)
 }
 
 fn write_sheet(args: &Args, model: &Model, layout: &ImageLayout, to: &Path) -> Result<()> {
@@ -88,6 +94,7 @@ fn write_sheet(args: &Args, model: &Model, layout: &ImageLayout, to: &Path) -> R
         let what = "--n 0 leaves a contact sheet without images: ask for at least 1".to_string();
         return Err(Failure::Usage(what));
     }
+    args.request().check()?;
     let class = args.class.as_deref().map(|name| model.class(name)).transpose()?;
     let rows = match args.means {
         true => model.means_by_class(class),

@@ -15,7 +15,7 @@ const FIT: &str = "fit train.csv --label label --model m.flow --steps 800 --seed
 #[test]
 fn a_table_becomes_a_model_that_predicts_evaluates_samples_and_explains_itself() {
     let bench = Bench::new();
-    let summary = bench.ok(&format!("{FIT} --quiet"));
+    let summary = bench.ok(&format!("{FIT} --verbose"));
     for part in ["1000", "10 labelled", "0: 5", "2 numeric", "train.steps", "round trip", "m.flow"] {
         assert!(summary.contains(part), "'{part}' is not in: {summary}");
     }

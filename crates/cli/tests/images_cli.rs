@@ -18,7 +18,7 @@ const FIT: &str = "fit train --model m.flow --config tiny.toml --seed 1";
 #[test]
 fn a_folder_becomes_a_model_that_predicts_evaluates_samples_and_explains_itself() {
     let bench = bench();
-    let output = bench.run(&format!("{FIT} --test test"));
+    let output = bench.run(&format!("{FIT} --test test --verbose"));
     let (said, summary) = (stderr(&output), String::from_utf8(output.stdout.clone()).unwrap());
     assert_eq!(output.status.code(), Some(0), "{said}");
     for part in [

@@ -85,7 +85,7 @@ fn impossible_settings_are_refused() {
     let bench = Bench::new();
     for content in ["[architecture]\ndepth = 0\n", "[architecture]\nhidden = [0]\n"] {
         bench.write("c.toml", content);
-        bench.fails(&format!("{FIT} --config c.toml --quiet"), 2, &["invalid configuration"]);
+        bench.fails(&format!("{FIT} --config c.toml --quiet"), 2, &["config file c.toml", "must be between"]);
     }
 }
 

@@ -190,6 +190,7 @@ impl Error {
             Self::Table(_) | Self::Learner(_) | Self::Content(_) => ErrorKind::Data,
             Self::Images(error) => of_images(error),
             Self::Encoder(flowgmm_encoder::Error::Stopped { .. }) => ErrorKind::Cancelled,
+            Self::Encoder(flowgmm_encoder::Error::Io { .. }) => ErrorKind::Io,
             Self::Needed { what: Need::LabelFile, .. } => ErrorKind::Data,
             Self::Encoder(_) | Self::Request(_) | Self::Needed { .. } | Self::Config(_) => ErrorKind::Request,
             Self::ForeignCheckpoint { .. } | Self::CheckpointExists { .. } => ErrorKind::Request,
