@@ -109,15 +109,7 @@ fn measure(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
     let train = store.images(&arguments.data, Subset::Train)?;
     let labelled =
         store.label_splits(&arguments.data, arguments.labels, train.n)?.seed(arguments.split)?.to_vec();
-    let (held, shown): (Vec<usize>, Vec<usize>) = match arguments.held_out {
-        None => (Vec::new(), labelled),
-        Some(every) => {
-            let (held, shown): (Vec<_>, Vec<_>) =
-                labelled.into_iter().enumerate().partition(|(i, _)| i % every == 0);
-            let rows = |pairs: Vec<(usize, usize)>| pairs.into_iter().map(|(_, row)| row).collect();
-            (rows(held), rows(shown))
-        }
-    };
+    let (held, shown) = held_out(labelled, arguments.held_out);
     let test = match (arguments.held_out, arguments.unseen_labels) {
         (Some(_), _) => train.select(&held),
         (None, None) => store.images(&arguments.data, Subset::Test)?,
@@ -176,6 +168,14 @@ fn measure(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
         "config": config,
     });
     report(&arguments, &model, &result)
+}
+
+/// Labelled rows that are measured on, one in `every` if any, and those that are shown.
+fn held_out(labelled: Vec<usize>, every: Option<usize>) -> (Vec<usize>, Vec<usize>) {
+    let Some(every) = every else { return (Vec::new(), labelled) };
+    let (held, shown): (Vec<_>, Vec<_>) = labelled.into_iter().enumerate().partition(|(i, _)| i % every == 0);
+    let rows = |pairs: Vec<(usize, usize)>| pairs.into_iter().map(|(_, row)| row).collect();
+    (rows(held), rows(shown))
 }
 
 /// The arguments, but for those that say where files are.

@@ -5,9 +5,8 @@ mod small;
 
 use std::{fs, path::PathBuf, time::Duration};
 
-use flowgmm::{
-    Checkpoints, Container, Error, ErrorKind, FitConfig, Fitter, Model, Observer, Resume, train::Control,
-};
+use flowgmm::{Checkpoints, Error, ErrorKind, FitConfig, Fitter, Model, Observer, Resume, train::Control};
+use flowgmm_core::Container;
 use serde_json::{Value, json};
 use small::{config, data, variants};
 use tempfile::TempDir;

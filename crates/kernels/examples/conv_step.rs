@@ -58,6 +58,11 @@ fn main() {
         whole.push(began.elapsed().as_secs_f64() * 1e3);
         std::hint::black_box((grads, plain));
     }
+    print(forward, backward, cpu, whole);
+}
+
+/// Medians and best times, and the line for the table of speeds.
+fn print(forward: Vec<f64>, backward: Vec<f64>, cpu: Vec<f64>, whole: Vec<f64>) {
     let both: Vec<f64> = forward.iter().zip(&backward).map(|(a, b)| a + b).collect();
     // A multiply-add is two; each layer has three passes.
     let flops = 3.0 * 2.0 * (LAYERS * SHAPE.len() * CHANNELS * 9) as f64;

@@ -77,12 +77,6 @@ fn panels(model: &Model, train: &SemiSupervised, frame: Viewport, seed: u64) -> 
     let generated = points(model.decode(sampled.view()).view());
     let sampled = points(sampled.view());
     let latent = Viewport::around(&sampled);
-    let panel = |title: &str, frame, layers| Panel {
-        title: title.into(),
-        viewport: frame,
-        layers,
-        ..Panel::default()
-    };
     [
         (
             "data",
@@ -121,6 +115,10 @@ fn panels(model: &Model, train: &SemiSupervised, frame: Viewport, seed: u64) -> 
             panel("(d) Generated data f⁻¹(z)", frame, vec![Layer::ByClass(classed(generated, &classes))]),
         ),
     ]
+}
+
+fn panel(title: &str, viewport: Viewport, layers: Vec<Layer>) -> Panel {
+    Panel { title: title.into(), viewport, layers, ..Panel::default() }
 }
 
 /// The frame with room for `points`, as far as that leaves the mixture in sight.
