@@ -172,7 +172,7 @@ pub fn run(args: &Args, global: &Global, matches: &ArgMatches) -> Result<()> {
     interrupt::listen()?;
     let mut progress = Progress::new(global.quiet);
     let training = Training::read(&request, &mut progress)?;
-    output::warn(&training.warnings);
+    progress.warn(&training.warnings);
     hint_at_texts(&training, &progress);
     if let Some(schema) = training.schema.as_ref().filter(|_| args.print_schema) {
         return output::print(&columns::table(schema));
@@ -194,7 +194,7 @@ pub fn run(args: &Args, global: &Global, matches: &ArgMatches) -> Result<()> {
     fit.model.save(path)?;
     let evaluation =
         test.as_ref().map(|test| flowgmm::evaluate(&fit.model, test, &mut progress)).transpose()?;
-    output::warn(evaluation.as_ref().map_or(&[], |found| &found.warnings));
+    progress.warn(evaluation.as_ref().map_or(&[], |found| &found.warnings));
     let report = args.write_report(&fit, path, test.as_ref(), &mut progress)?;
     drop(progress);
     let threads = global.threads(args.config());
@@ -252,7 +252,7 @@ impl Args {
         let request = ReportRequest { test, name: table_name(&self.file), model_name };
         let report = flowgmm::report(fit, &request, progress).map_err(|error| no_report(error, model))?;
         write_whole(to, report.to_page().to_html().as_bytes())?;
-        output::warn(&report.warnings);
+        progress.warn(&report.warnings);
         Ok(Some((to, report.summary())))
     }
 

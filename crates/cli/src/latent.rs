@@ -63,7 +63,9 @@ pub fn encode(args: &EncodeArgs, global: &Global) -> Result<()> {
         rows += chunk.n();
         out.write(chunk)?;
     }
-    output::warn(&chunks.into_warnings());
+    let warnings = chunks.into_warnings();
+    drop(progress);
+    output::warn(&warnings);
     out.finish()?;
     latent.table.conclude(global.json, "points", rows)
 }

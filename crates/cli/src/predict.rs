@@ -49,7 +49,9 @@ pub fn run(args: &Args, global: &Global) -> Result<()> {
         rows += chunk.predictions.n();
         out.write(chunk.to_frame(&model)?)?;
     }
-    output::warn(&chunks.into_warnings());
+    let warnings = chunks.into_warnings();
+    drop(progress);
+    output::warn(&warnings);
     out.finish()?;
     args.table.conclude(global.json, "predictions", rows)
 }

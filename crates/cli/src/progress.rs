@@ -123,6 +123,14 @@ impl Progress {
         self.images = Some(per_step);
     }
 
+    /// Things the user should know, without a bar in their line.
+    pub fn warn(&self, warnings: &[String]) {
+        match &self.display {
+            Display::Bar(bar) => bar.suspend(|| output::warn(warnings)),
+            Display::Quiet | Display::Lines { .. } => output::warn(warnings),
+        }
+    }
+
     /// How to do something about a warning, on stderr.
     pub fn hint(&self, line: &str) {
         output::say(&format!("hint: {line}"));

@@ -86,8 +86,8 @@ impl Outcome<'_> {
         let model = &self.fit.model;
         let (labelled, n) = (model.provenance().n_labelled, self.fit.training.data.n());
         let mut facts = vec![
-            (model.rows().noun(), format!("{n}, {labelled} of them labelled")),
             ("expected accuracy", self.expected()),
+            ("without a model", self.guess()),
             ("class shares", text::shares(model)),
         ];
         facts.extend(self.evaluation.as_ref().map(|found| ("test", text::tested(&found.scores))));
@@ -95,26 +95,27 @@ impl Outcome<'_> {
             facts.extend(summary.facts.iter().cloned());
             facts.push(("report", text::path(path)));
         }
-        facts.push(("time", text::duration(self.seconds.as_secs_f64())));
+        let (time, noun) = (text::duration(self.seconds.as_secs_f64()), model.rows().noun());
+        facts.push(("time", format!("{time} for {n} {noun}, {labelled} of them labelled")));
         let model = text::path(self.path);
         facts.push(("model", format!("{model}   next: flowgmm predict {model} NEW_ROWS")));
         text::facts(&facts)
     }
 
-    /// What accuracy may be expected on new rows, and what one would have without a model.
+    /// What accuracy may be expected on new rows.
     fn expected(&self) -> String {
-        let shares = self.fit.model.class_shares();
-        let largest = shares.iter().copied().fold(0.0, f64::max);
-        let guess = format!("always guessing the most common class: {}", text::percent(largest));
-        match &self.fit.held_out {
-            Some(held_out) => {
-                let (low, high) = held_out.interval();
-                let (low, high) = (text::percent(low), text::percent(high));
-                let found = text::percent(held_out.accuracy);
-                format!("{found} (95 % interval {low} to {high}), by {} held-out labels; {guess}", held_out.n)
-            }
-            None => format!("unknown: no labels could be held out; measure it with --test; {guess}"),
-        }
+        let Some(held_out) = &self.fit.held_out else {
+            return "unknown, since no labels were held out: measure it with --test".into();
+        };
+        let (low, high) = held_out.interval();
+        let (found, low, high) = (text::percent(held_out.accuracy), text::percent(low), text::percent(high));
+        format!("{found} (95 % interval {low} to {high}, by {} held-out labels)", held_out.n)
+    }
+
+    /// What accuracy is to be had without a model.
+    fn guess(&self) -> String {
+        let largest = self.fit.model.class_shares().into_iter().fold(0.0, f64::max);
+        format!("{} by always guessing the most common class", text::percent(largest))
     }
 
     /// Everything, for people.
