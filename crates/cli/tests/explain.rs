@@ -138,7 +138,7 @@ fn hostile_names_stay_text() {
     let hostile = |csv: String| {
         let csv = csv
             .replace(",0\n", ",<img src=x onerror=alert(1)>\n")
-            .replace(",1\n", ",\"{{ 7*7 }}</svg><b>\"\n");
+            .replace(",1\n", ",\"{{ 1234*4321 }}</svg><b>\"\n");
         csv.replacen("x1,x2", "<script>x1,x2\" onload=\"y", 1)
     };
     bench.write("train.csv", hostile(bench.read("train.csv")));
@@ -152,7 +152,7 @@ fn hostile_names_stay_text() {
     for markup in ["<img", "<b>", "<script", "onload=\"", "</svg><b"] {
         assert!(!page.contains(markup), "{markup}");
     }
-    assert!(page.contains("&lt;img") && !page.contains("49</"));
+    assert!(page.contains("&lt;img") && !page.contains("5332114"));
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn bench(steps: usize) -> Bench {
 
 #[test]
 fn a_fit_killed_at_any_moment_goes_on_to_the_same_model() {
-    let bench = bench(40);
+    let bench = bench(120);
     let began = Instant::now();
     let whole = fit(&bench, "whole", "c-whole", "--quiet").output().unwrap();
     assert!(whole.status.success(), "{}", stderr(&whole));

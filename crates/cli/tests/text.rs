@@ -88,7 +88,7 @@ fn what_is_wrong_with_texts_or_encoders_is_said() {
     tiny::Model::random(tiny::Family::Bert, 6).write(&bench.path("stranger"));
     let stranger = "predict m.flow test.csv --encoder stranger --text-cache cache --out p.csv";
     bench.fails(stranger, 2, &["another sentence encoder"]);
-    bench.fails("predict m.flow test.csv --encoder nowhere --out p.csv", 2, &["nowhere"]);
+    bench.fails("predict m.flow test.csv --encoder nowhere --out p.csv", 5, &["nowhere"]);
     bench.fails(&FIT.replace("--text body", "--text bodies"), 3, &["'bodies'", "body"]);
     assert!(!bench.path("p.csv").exists());
 }

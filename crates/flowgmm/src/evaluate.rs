@@ -2,7 +2,7 @@
 
 use flowgmm_core::{bits_per_dim, dequantised};
 use ndarray::{Array2, Axis};
-use semisup::{Scores, metrics::fit_temperature_with};
+use semisup::{Scores, metrics::fit_temperature_near};
 use serde::Serialize;
 
 use crate::{
@@ -88,7 +88,8 @@ pub fn calibrate(model: &Model, source: &Source, observer: &mut dyn Observer) ->
     let scored = Labelled::score(model, source, observer)?;
     let before = Scores::from_log_probs(&scored.log_probs, &scored.y);
     let prior = model.log_prior();
-    let temperature = fit_temperature_with(scored.log_conditional.view(), &prior, &scored.y);
+    let temperature =
+        fit_temperature_near(scored.log_conditional.view(), &prior, &scored.y, model.temperature());
     let after = semisup::metrics::at_temperature(scored.log_conditional.view(), &prior, temperature);
     let after = Scores::from_log_probs(&after, &scored.y);
     let model = model.clone().at_temperature(temperature);

@@ -5,17 +5,27 @@ mod small;
 
 use std::{fs, path::PathBuf, time::Duration};
 
-use flowgmm::{Checkpoints, Error, ErrorKind, FitConfig, Fitter, Model, Observer, Resume, train::Control};
+use flowgmm::{
+    Checkpoints, Error, ErrorKind, FitConfig, Fitter, Model, Observer, Phase, Resume, train::Control,
+};
 use flowgmm_core::Container;
 use serde_json::{Value, json};
 use small::{config, data, variants};
 use tempfile::TempDir;
 
-struct StopAt(usize);
+/// Stops training at a step.
+struct StopAt {
+    step: usize,
+    training: bool,
+}
 
 impl Observer for StopAt {
+    fn phase(&mut self, phase: &Phase, _total: Option<usize>) {
+        self.training = phase.counts_steps();
+    }
+
     fn progress(&mut self, step: usize) -> Control {
-        if step >= self.0 { Control::Stop } else { Control::Continue }
+        if self.training && step >= self.step { Control::Stop } else { Control::Continue }
     }
 }
 
@@ -30,7 +40,9 @@ impl Stopped {
     fn new(config: FitConfig) -> Self {
         let directory = TempDir::new().unwrap();
         let checkpoints = Checkpoints::new(directory.path(), Duration::from_secs(3600), Resume::No);
-        let stopped = Fitter::new(&config, &data(), 5).checkpoints(checkpoints).run(&mut StopAt(11));
+        let stopped = Fitter::new(&config, &data(), 5)
+            .checkpoints(checkpoints)
+            .run(&mut StopAt { step: 11, training: false });
         assert!(matches!(stopped, Err(Error::Interrupted { step: 11 })), "{:?}", stopped.err());
         let good = Container::read(&directory.path().join("checkpoint.safetensors")).unwrap();
         Self { directory, config, good }

@@ -22,7 +22,9 @@ pub use conformal::{Conformal, Coverage, coverage};
 pub use detection::Detection;
 pub use prior::class_shares;
 pub use selective::RiskCoverage;
-pub use temperature::{TEMPERATURE_RANGE, fit_temperature, fit_temperature_with};
+pub use temperature::{
+    PRIOR_ROWS, TEMPERATURE_RANGE, fit_temperature, fit_temperature_near, fit_temperature_with,
+};
 
 /// Number of bins of the ECE in [`Scores`], as in Guo et al. (2017).
 pub const ECE_BINS: usize = 15;

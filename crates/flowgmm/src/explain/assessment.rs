@@ -12,7 +12,7 @@ use ndarray::{Array1, Array2, ArrayView1, Axis};
 use rand::seq::SliceRandom;
 use semisup::metrics::{
     CalibrationErrors, Conformal, Coverage, RiskCoverage, arg_max, at_temperature, confidences, coverage,
-    fit_temperature_with,
+    fit_temperature_near,
 };
 
 use super::subject::Seen;
@@ -53,7 +53,7 @@ impl Assessment {
         let y: Vec<usize> = seen.rows.y.iter().flatten().copied().collect();
         let stored = seen.predictions.log_probs.select(Axis(0), &rows);
         let logits = seen.predictions.log_conditional.select(Axis(0), &rows);
-        let log_prior = model.log_prior();
+        let (log_prior, near) = (model.log_prior(), model.temperature());
         let raw = at_temperature(logits.view(), &log_prior, 1.0);
         let mut order: Vec<usize> = (0..rows.len()).collect();
         order.shuffle(&mut semisup::rng(seed));
@@ -65,7 +65,7 @@ impl Assessment {
         for (fitted, held_out) in [(one, other), (other, one)] {
             let truth: Vec<usize> = fitted.iter().map(|&i| y[i]).collect();
             let pick = |from: &Array2<f64>| from.select(Axis(0), fitted);
-            let t = fit_temperature_with(pick(&logits).view(), &log_prior, &truth);
+            let t = fit_temperature_near(pick(&logits).view(), &log_prior, &truth, near);
             let threshold = Conformal::fit(pick(&stored).view(), &truth, alpha);
             for &i in held_out {
                 calibrated.row_mut(i).assign(&tempered(logits.row(i), &log_prior, t));
@@ -75,7 +75,7 @@ impl Assessment {
         }
         let (confidence, right) = confidences(calibrated.exp().view(), &y);
         Some(Self {
-            temperature: fit_temperature_with(logits.view(), &log_prior, &y),
+            temperature: fit_temperature_near(logits.view(), &log_prior, &y, near),
             as_trained: CalibrationErrors::of(raw.view(), &y),
             as_stored: CalibrationErrors::of(stored.view(), &y),
             calibrated: CalibrationErrors::of(calibrated.view(), &y),

@@ -137,11 +137,12 @@ impl Model {
         self
     }
 
-    /// The model with its probabilities calibrated on labelled rows, by the temperature of least NLL.
+    /// The model with its probabilities calibrated on labelled rows, by the temperature of least NLL, with a weak prior at
+    /// the present one: few rows without a mistake do not make the model certain.
     pub fn calibrated(mut self, x: ArrayView2<f64>, y: &[usize]) -> Self {
         let log_conditional = self.score(x).log_conditional;
-        self.temperature =
-            semisup::metrics::fit_temperature_with(log_conditional.view(), &self.log_prior(), y);
+        let (prior, near) = (self.log_prior(), self.temperature);
+        self.temperature = semisup::metrics::fit_temperature_near(log_conditional.view(), &prior, y, near);
         self
     }
 

@@ -21,9 +21,31 @@ pub fn fit_temperature(logits: ArrayView2<f64>, y: &[usize]) -> f64 {
 /// argmin_T of the mean negative log probability of `y` under softmax(logits / T + bias), with one bias for each class;
 /// see [`fit_temperature`].
 pub fn fit_temperature_with(logits: ArrayView2<f64>, bias: &[f64], y: &[usize]) -> f64 {
+    minimise(logits, bias, y, |_| Slope { first: 0., second: 0. })
+}
+
+/// The temperature of largest posterior probability, if `near` is what was believed before.
+///
+/// [`fit_temperature_with`] goes to an end of its range where no row is predicted wrongly; few rows, all of them right, do
+/// not tell that much. A Gamma prior on beta with its mode at 1 / `near`, worth [`PRIOR_ROWS`] rows, adds
+/// n0 (beta near - log beta) to the loss, which stays convex.
+pub fn fit_temperature_near(logits: ArrayView2<f64>, bias: &[f64], y: &[usize], near: f64) -> f64 {
+    minimise(logits, bias, y, |log_beta: f64| {
+        let t = (-log_beta).exp();
+        Slope { first: PRIOR_ROWS * (near - t), second: PRIOR_ROWS * t }
+    })
+}
+
+/// What the temperature believed before counts as, in [`fit_temperature_near`].
+pub const PRIOR_ROWS: f64 = 2.;
+
+fn minimise(logits: ArrayView2<f64>, bias: &[f64], y: &[usize], prior: impl Fn(f64) -> Slope) -> f64 {
     assert_eq!(logits.nrows(), y.len(), "one row per label");
     assert_eq!(logits.ncols(), bias.len(), "one bias per class");
-    let slope = |log_beta| slope(logits, bias, y, log_beta);
+    let slope = |log_beta| {
+        let (data, prior) = (slope(logits, bias, y, log_beta), prior(log_beta));
+        Slope { first: data.first + prior.first, second: data.second + prior.second }
+    };
     let (coldest, hottest) = TEMPERATURE_RANGE;
     let (mut lo, mut hi) = (-hottest.ln(), -coldest.ln()); // log beta
     let (at_lo, at_hi) = (slope(lo), slope(hi));
@@ -105,6 +127,21 @@ mod tests {
         let logits = array![[2., 0.], [2., 0.], [2., 0.], [2., 0.]];
         let t = fit_temperature(logits.view(), &[0, 0, 1, 0]);
         assert!((t - 2. / 3_f64.ln()).abs() < 1e-12, "{t}");
+    }
+
+    /// All rows right: without a prior T falls to the end of the range, with one it moves only as far as the rows tell.
+    #[test]
+    fn rows_without_a_mistake_move_the_temperature_a_little() {
+        let rows = |n: usize| Array2::from_shape_fn((n, 2), |(_, k)| if k == 0 { 3. } else { 0. });
+        let near = |n: usize, t: f64| fit_temperature_near(rows(n).view(), &[0., 0.], &vec![0; n], t);
+        assert!((near(0, 1.7) - 1.7).abs() < 1e-9, "no rows say nothing");
+        assert!(near(35, 1.) > 0.4 && near(35, 1.) < 1., "{}", near(35, 1.));
+        assert!(near(1000, 1.) < near(35, 1.), "more rows say more");
+        // With mistakes the data decide: three of four right needs 3 / T = ln 3, whatever was believed.
+        let many = Array2::from_shape_fn((4000, 2), |(_, k)| if k == 0 { 3. } else { 0. });
+        let y: Vec<usize> = (0..4000).map(|i| usize::from(i % 4 == 0)).collect();
+        let t = fit_temperature_near(many.view(), &[0., 0.], &y, 0.1);
+        assert!((t / (3. / 3_f64.ln()) - 1.).abs() < 0.01, "{t}");
     }
 
     /// Half of the rows right with a gap of 2 against odds of 3 to 1: p = 1/2 needs 2 / T = ln 3.
