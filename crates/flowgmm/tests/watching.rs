@@ -132,7 +132,7 @@ fn a_fit_is_never_silent_for_long() {
     let fit = flowgmm::fit(&request(20_000, 20, 60), &mut listener).unwrap();
     let (silence, phase) = &listener.silence;
     assert!(*silence < Duration::from_secs(2), "silent for {silence:?} in {phase}");
-    assert!(fit.seconds >= silence.to_owned());
+    assert!(fit.seconds >= *silence);
     let without: Vec<_> = listener.phases.iter().filter(|(_, total)| total.is_none()).collect();
     assert!(without.iter().all(|(phase, _)| *phase == Phase::Reading), "phases without a total: {without:?}");
 }
