@@ -2,7 +2,6 @@
 
 use std::{fs, path::PathBuf};
 
-use clap::{ValueEnum, builder::PossibleValue};
 use flowgmm::demo::{self, Demo, ProblemName, Solved};
 use serde_json::json;
 
@@ -19,9 +18,9 @@ use crate::{
 /// Arguments of `demo`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Problems to fit [default: all]
+    /// Problems: moons, circles, eight-gaussians, pinwheel, digits [default: all]
     #[arg(value_name = "NAME")]
-    names: Vec<Name>,
+    names: Vec<ProblemName>,
     /// Directory for the report and its figures
     #[arg(short, long, value_name = "DIR", default_value = "flowgmm-demo")]
     out: PathBuf,
@@ -30,38 +29,14 @@ pub struct Args {
     seed: u64,
 }
 
-/// A problem of the demo, as an argument.
-#[derive(Clone, Copy)]
-struct Name(ProblemName);
-
-impl ValueEnum for Name {
-    fn value_variants<'a>() -> &'a [Self] {
-        static ALL: [Name; ProblemName::ALL.len()] = {
-            let mut all = [Name(ProblemName::ALL[0]); ProblemName::ALL.len()];
-            let mut at = 0;
-            while at < all.len() {
-                all[at] = Name(ProblemName::ALL[at]);
-                at += 1;
-            }
-            all
-        };
-        &ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.0.name()).help(self.0.description()))
-    }
-}
-
 /// Runs the command.
 pub fn run(args: &Args, global: &Global) -> Result<()> {
     fs::create_dir_all(&args.out).map_err(Failure::io(&args.out))?;
     let report = args.out.join("report.html");
     Files::new(global.force).writes("report", Some(&report), Kind::Page).check()?;
     interrupt::listen()?;
-    let names: Vec<ProblemName> = args.names.iter().map(|name| name.0).collect();
     let mut progress = Progress::new(global.quiet);
-    let found = demo::run(&names, args.seed, global.threads(None), &mut progress);
+    let found = demo::run(&args.names, args.seed, global.threads(None), &mut progress);
     let found = found.map_err(|error| match error.kind() {
         flowgmm::ErrorKind::Cancelled => Failure::Interrupted("interrupted; no report was written".into()),
         _ => error.into(),

@@ -1,166 +1,36 @@
 //! `flowgmm fit`: from a table or images with few labels to a model file.
 
+mod args;
 mod images;
 mod outcome;
 
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
-use clap::{ArgMatches, ValueEnum, parser::ValueSource};
+use clap::{ArgMatches, parser::ValueSource};
 use flowgmm::{
-    Checkpoint, Engine, Fit, FitPlan, Override, Preset, ReportRequest, Request, Resume, SettingOrigin,
-    Source, Training, report::Summary,
+    Checkpoint, Fit, FitPlan, Override, Preset, ReportRequest, Request, Resume, SettingOrigin, Source,
+    Training, report::Summary,
 };
 use serde_json::{Value, json};
 
 use crate::{
-    Global, OnDevice,
-    columns::{self, DeclaredArgs},
-    config,
+    Global, columns, config,
     exit::{Failure, Result},
     files::{Files, Kind},
     interrupt,
     learner::LearnerRun,
     output::{self, write_whole},
     progress::Progress,
-    reading::{ReadingArgs, is_standard},
+    reading::is_standard,
     text,
 };
-use images::ImageArgs;
 use outcome::Outcome;
 
-/// Arguments of `fit`.
-#[derive(clap::Args)]
-#[command(next_help_heading = "Rows")]
-pub struct Args {
-    /// Table: CSV, TSV, JSON lines, Parquet, Arrow, NPY, NPZ, or `-`. Or images: folders by class, IDX, CIFAR-10's
-    /// .bin, SVHN's .mat, NPZ
-    #[arg(help_heading = "Arguments")]
-    file: PathBuf,
-    /// Column that holds the label; an empty cell means unlabelled
-    #[arg(short, long, value_name = "COLUMN")]
-    label: Option<String>,
-    /// Value of the label column that means unlabelled, too
-    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
-    unlabelled_value: Vec<String>,
-    /// More unlabelled rows with the same columns, or images
-    #[arg(short, long, value_name = "FILE", num_args = 1..)]
-    unlabelled: Vec<PathBuf>,
-    /// Labelled rows to evaluate on at the end, and for nothing else
-    #[arg(short, long, value_name = "FILE")]
-    pub test: Option<PathBuf>,
-    #[command(flatten)]
-    images: ImageArgs,
-    #[command(flatten)]
-    declared: DeclaredArgs,
-    /// Column of running text, to be embedded by --encoder
-    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
-    text: Vec<String>,
-    /// Print what each column is taken for, and exit
-    #[arg(long, help_heading = "Columns")]
-    print_schema: bool,
-    #[command(flatten)]
-    reading: ReadingArgs,
-    #[command(flatten)]
-    pub output: OutputArgs,
-    #[command(flatten)]
-    pub settings: SettingArgs,
-    #[command(flatten)]
-    device: OnDevice,
-}
-
-/// What `fit` writes.
-#[derive(clap::Args)]
-#[command(next_help_heading = "Output")]
-pub struct OutputArgs {
-    /// Model file to write
-    #[arg(short, long, value_name = "OUT", required_unless_present_any = ["print_config", "print_schema", "learner"])]
-    model: Option<PathBuf>,
-    /// HTML report: what was chosen and how far to trust it; takes as long again
-    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["print_config", "print_schema"])]
-    report: Option<PathBuf>,
-    /// Directory for checkpoints, so that an interrupted fit can go on
-    #[arg(long, value_name = "DIR", env = "FLOWGMM_CHECKPOINT", hide_env = true)]
-    checkpoint: Option<PathBuf>,
-    /// Go on from the checkpoint if there is one
-    #[arg(long, requires = "checkpoint")]
-    resume: bool,
-    /// Time between checkpoints
-    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, allow_negative_numbers = true,
-        env = "FLOWGMM_CHECKPOINT_EVERY", hide_short_help = true)]
-    checkpoint_every: Duration,
-    /// With --learner: class and probabilities of every row or image, those with a label too, in their order
-    #[arg(long, value_name = "OUT", hide_short_help = true)]
-    pub predictions: Option<PathBuf>,
-}
-
-/// How `fit` learns.
-#[derive(clap::Args)]
-#[command(next_help_heading = "Settings")]
-pub struct SettingArgs {
-    /// Settings: auto (from the data), paper, or reference-code (the authors')
-    #[arg(
-        short,
-        long,
-        value_name = "NAME",
-        default_value = "auto",
-        env = "FLOWGMM_PRESET",
-        hide_env = true,
-        hide_possible_values = true,
-        hide_default_value = true
-    )]
-    preset: PresetName,
-    /// Seed of all randomness [default: 0]
-    #[arg(short, long, value_name = "N", env = "FLOWGMM_SEED", hide_env = true)]
-    pub seed: Option<u64>,
-    /// Training steps [default: as the data need]
-    #[arg(long, value_name = "N", env = "FLOWGMM_STEPS", hide_env = true)]
-    pub steps: Option<usize>,
-    /// TOML file with settings that differ from the defaults
-    #[arg(short, long, value_name = "FILE", env = "FLOWGMM_CONFIG", hide_env = true)]
-    pub config: Option<PathBuf>,
-    /// Print every setting and whether it was chosen, given or default, and exit
-    #[arg(long)]
-    print_config: bool,
-    /// Another learner in FlowGMM's place, to compare with: any that `bench` knows
-    #[arg(long, value_name = "NAME", hide_short_help = true, conflicts_with_all = ["model", "report", "config", "preset", "engine",
-        "device", "checkpoint", "print_config", "print_schema"])]
-    pub learner: Option<String>,
-    /// Code that computes couplings [default: fused]
-    #[arg(
-        long,
-        value_name = "ENGINE",
-        env = "FLOWGMM_ENGINE",
-        hide_short_help = true,
-        hide_long_help = true
-    )]
-    engine: Option<EngineName>,
-}
-
-/// Where settings come from.
-#[derive(Clone, Copy, ValueEnum)]
-enum PresetName {
-    /// Chosen from the data, by cross-validation on the labelled rows
-    Auto,
-    /// The paper's configuration, as it is
-    Paper,
-    /// The configuration of the authors' code, as it is
-    ReferenceCode,
-}
-
-/// Which code computes couplings.
-#[derive(Clone, Copy, ValueEnum)]
-enum EngineName {
-    /// The fused CPU kernel
-    Fused,
-    /// The fused CPU kernel, recomputing hidden values instead of storing them
-    LowMemory,
-    /// Composed tensor operations
-    Composed,
-}
+pub use args::Args;
 
 /// Runs the command.
 pub fn run(args: &Args, global: &Global, matches: &ArgMatches) -> Result<()> {
@@ -273,11 +143,7 @@ impl Args {
             texts: self.text.clone(),
             image_size: self.images.size,
             label_split: self.images.labelled.clone().map(|path| (path, self.images.split)),
-            preset: match self.settings.preset {
-                PresetName::Auto => Preset::Auto,
-                PresetName::Paper => Preset::Paper,
-                PresetName::ReferenceCode => Preset::ReferenceCode,
-            },
+            preset: self.settings.preset,
             overrides: self.overrides(matches)?,
             checkpoint: self.output.checkpoint.clone().map(|directory| Checkpoint {
                 directory,
@@ -290,17 +156,12 @@ impl Args {
 
     /// Settings of the config file, then those of variables and flags.
     fn overrides(&self, matches: &ArgMatches) -> Result<Vec<Override>> {
-        let engine = self.settings.engine.map(|engine| match engine {
-            EngineName::Fused => Engine::Fused,
-            EngineName::LowMemory => Engine::LowMemory,
-            EngineName::Composed => Engine::Composed,
-        });
         let threads = matches.get_one::<std::num::NonZeroUsize>("threads");
         let given: [(&str, &str, Option<Value>); 5] = [
             ("seed", "seed", self.settings.seed.map(|v| json!(v))),
             ("threads", "threads", threads.map(|v| json!(v))),
             ("device", "device", self.device.device.map(|v| json!(v))),
-            ("engine", "engine", engine.map(|v| json!(v))),
+            ("engine", "engine", self.settings.engine.map(|v| json!(v))),
             ("train.steps", "steps", self.settings.steps.map(|v| json!(v))),
         ];
         let mut overrides = self.config().map(config::read).transpose()?.into_iter().collect::<Vec<_>>();
@@ -346,7 +207,7 @@ impl Args {
             ("--text", !self.text.is_empty()),
             ("--unlabelled-value", !self.unlabelled_value.is_empty()),
             ("--numeric, --categorical, --date or --ignore", !self.declared.declared().is_empty()),
-            ("--preset reference-code", matches!(self.settings.preset, PresetName::ReferenceCode)),
+            ("--preset reference-code", self.settings.preset == Preset::ReferenceCode),
         ];
         given.iter().find(|(_, given)| *given).map(|(flag, _)| *flag)
     }
@@ -415,9 +276,4 @@ fn command_to_resume(mut words: Vec<OsString>) -> String {
         }
     });
     quoted.collect::<Vec<_>>().join(" ")
-}
-
-fn seconds(text: &str) -> std::result::Result<Duration, String> {
-    let value: f64 = text.parse().map_err(|_| "expected a number of seconds".to_string())?;
-    Duration::try_from_secs_f64(value).map_err(|error| error.to_string())
 }

@@ -26,6 +26,7 @@ use crate::{
     config::{Calibration, Dequantise, FitConfig, Prepare},
     memory,
     teachers::TeacherMethod,
+    units,
 };
 
 /// An estimate of what a fit needs.
@@ -75,6 +76,13 @@ impl MemoryParts {
 }
 
 impl Cost {
+    /// `about 3.1 GiB of memory; 200 rows and 1.2 GFLOP a step, 2.4 TFLOP in all`; `noun` is what a row is called.
+    pub fn describe(&self, noun: &str) -> String {
+        let (memory, step, all) =
+            (units::bytes(self.memory), units::operations(self.flop_per_step), units::operations(self.flop));
+        format!("about {memory} of memory; {} {noun} and {step} a step, {all} in all", self.rows_per_step)
+    }
+
     /// Of a fit to these rows.
     pub fn of(config: &FitConfig, data: &SemiSupervised) -> Self {
         let train = &config.train;

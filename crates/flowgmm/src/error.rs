@@ -7,6 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use crate::units;
+
 /// What a fallible function of this crate returns.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -128,7 +130,7 @@ pub enum Error {
     /// A fit that needs more memory than there is.
     #[error(
         "this fit needs about {} of memory, and {} are available: most of it is for {most}. Lower {remedy}",
-        in_bytes(*needed), in_bytes(*available)
+        units::bytes(*needed), units::bytes(*available)
     )]
     Memory {
         /// Bytes that the fit needs, about.
@@ -207,15 +209,6 @@ impl Error {
         let path = path.to_path_buf();
         move |source| Self::Io { path: path.clone(), source }
     }
-}
-
-/// `3.1 GiB`
-fn in_bytes(n: f64) -> String {
-    const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-    let power = (1..UNITS.len()).take_while(|&power| n >= 1024f64.powi(power as i32)).count();
-    let value = n / 1024f64.powi(power as i32);
-    let digits = usize::from(value < 10.0 && power > 0);
-    format!("{value:.digits$} {}", UNITS[power])
 }
 
 fn of_problem(error: &semisup::Error) -> ErrorKind {

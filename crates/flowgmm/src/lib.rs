@@ -66,6 +66,7 @@ mod sheet;
 mod source;
 mod teachers;
 mod trial;
+mod units;
 
 // The mathematics, as far as configurations, models and their parts name it.
 pub use flowgmm_core::{

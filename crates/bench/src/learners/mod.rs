@@ -1,5 +1,6 @@
 //! All learners by name: the baselines, FlowGMM and its variants, DIGLM.
 
+mod blend;
 mod diglm;
 mod mixtures;
 mod recipe;
@@ -11,11 +12,15 @@ use flowgmm_learners::Ensemble;
 use semisup::{Learner, SemiSupervised, Watch};
 
 use crate::Registry;
+use blend::Blend;
 
 pub use diglm::{Diglm, DiglmModel};
 
 /// Members of the ensemble.
 const MEMBERS: NonZeroUsize = NonZeroUsize::new(3).expect("three");
+
+/// The share of the flow's posterior beside that of experts.
+const FLOW_WEIGHT: f64 = 1.0 / 3.0;
 
 /// All learners by name: those of [`flowgmm_learners`], FlowGMM and its variants, DIGLM, and the mixtures of the paper's
 /// appendices.
@@ -25,6 +30,8 @@ const MEMBERS: NonZeroUsize = NonZeroUsize::new(3).expect("three");
 /// | flowgmm | FlowGMM with settings chosen from the data |
 /// | flowgmm-ensemble | the averaged probabilities of three such fits |
 /// | flowgmm-no-consistency, flowgmm-em, flowgmm-labelled | FlowGMM without consistency, by EM, without the unlabelled rows |
+/// | flowgmm-no-teachers | FlowGMM whose start no teacher guides |
+/// | flowgmm-experts | FlowGMM's posterior (one third) averaged with that of a pool of supervised experts (two thirds) |
 /// | flowgmm-paper | FlowGMM with the paper's settings |
 /// | diglm | [`Diglm`] |
 /// | eq4, eq4-em, eq4-means, eq4-means-half, eq4-means-double, eq4-joint, eq4-closed-form, eq4-alternating | FlowGMM by the likelihood of eq. 4 alone, with different ways to place or learn the mixture |
@@ -40,12 +47,14 @@ pub fn registry() -> Registry {
         ("flowgmm-no-consistency", Variant::NoConsistency),
         ("flowgmm-em", Variant::Em),
         ("flowgmm-labelled", Variant::LabelledOnly),
+        ("flowgmm-no-teachers", Variant::NoTeachers),
     ] {
         registry.register(name, FlowGmm::new(variant));
     }
     registry.register("flowgmm-paper", Paper);
     let member = FlowGmm::new(Variant::Automatic);
     registry.register("flowgmm-ensemble", Ensemble { member, members: MEMBERS });
+    registry.register("flowgmm-experts", Blend { flow: member, weight: FLOW_WEIGHT });
     registry.register("diglm", Diglm::default());
     mixtures::register(&mut registry);
     registry
@@ -81,6 +90,8 @@ enum Variant {
     Em,
     /// Without the unlabelled rows.
     LabelledOnly,
+    /// Without teachers.
+    NoTeachers,
 }
 
 impl FlowGmm {
@@ -94,6 +105,7 @@ impl FlowGmm {
         match self.variant {
             Variant::Automatic | Variant::LabelledOnly => {}
             Variant::NoConsistency => config.train.objective.consistency = None,
+            Variant::NoTeachers => config.teachers.clear(),
             Variant::Em => {
                 config.train.objective.consistency = None;
                 config.train.em = Some(Em { every: 1, mixture: MixtureStep::Fixed });
@@ -113,6 +125,7 @@ impl Learner for FlowGmm {
             Variant::NoConsistency => "FlowGMM, no consistency".into(),
             Variant::Em => "FlowGMM, EM".into(),
             Variant::LabelledOnly => "FlowGMM, labelled only".into(),
+            Variant::NoTeachers => "FlowGMM, no teachers".into(),
         }
     }
 

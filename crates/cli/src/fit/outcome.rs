@@ -186,53 +186,15 @@ impl Outcome<'_> {
 
 /// What a fit to images is about to take.
 pub fn announced(plan: &FitPlan, training: &Training) -> String {
-    let (cost, steps) = (&plan.cost, plan.settings.config.train.steps);
-    let time =
-        plan.seconds(training).map(|seconds| format!("; about {}", duration(seconds))).unwrap_or_default();
+    let (data, noun) = (&training.data, training.rows.noun());
+    let time = plan.seconds(training).map(|seconds| format!(", about {}", text::duration(seconds)));
     format!(
-        "{} images, {} of them labelled, {}\nabout {} of memory; {steps} steps of {} images and {} each, {} in all{time}",
-        training.data.n(),
-        training.data.labelled().len(),
+        "{} {noun}, {} of them labelled, {}\n{}\n{} steps{}",
+        data.n(),
+        data.labelled().len(),
         training.rows.describe(),
-        bytes(cost.memory),
-        cost.rows_per_step,
-        operations(cost.flop_per_step),
-        operations(cost.flop),
+        plan.cost.describe(noun),
+        plan.settings.config.train.steps,
+        time.unwrap_or_default()
     )
-}
-
-fn scaled(value: f64, units: &[&str], step: f64) -> String {
-    let power = (0..units.len() - 1).take_while(|&p| value >= step.powi(p as i32 + 1)).count();
-    let value = value / step.powi(power as i32);
-    let digits = if value < 10.0 { 1 } else { 0 };
-    format!("{value:.digits$} {}", units[power])
-}
-
-fn bytes(n: f64) -> String {
-    scaled(n, &["B", "KiB", "MiB", "GiB", "TiB"], 1024.0)
-}
-
-fn operations(n: f64) -> String {
-    scaled(n, &["FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP"], 1000.0)
-}
-
-fn duration(seconds: f64) -> String {
-    match seconds {
-        s if s < 120.0 => format!("{s:.0} s"),
-        s if s < 7200.0 => format!("{:.0} minutes", s / 60.0),
-        s if s < 172_800.0 => format!("{:.0} hours", s / 3600.0),
-        s => format!("{:.0} days", s / 86_400.0),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn costs_are_put_in_words() {
-        assert_eq!((bytes(500.0).as_str(), bytes(3.3e9).as_str()), ("500 B", "3.1 GiB"));
-        assert_eq!((operations(2.5e12).as_str(), operations(1e19).as_str()), ("2.5 TFLOP", "10 EFLOP"));
-        assert_eq!([30.0, 600.0, 9000.0, 1e6].map(duration), ["30 s", "10 minutes", "2 hours", "12 days"]);
-    }
 }

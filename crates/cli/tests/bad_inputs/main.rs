@@ -150,7 +150,8 @@ fn documentation() -> String {
         *counts.entry(case.code).or_default() += 1;
     }
     for (code, meaning) in MEANINGS {
-        let tested = counts.get(&code).map_or(String::new(), |n| format!("{n} mistakes"));
+        let count = |n: &usize| if *n == 1 { "1 mistake".into() } else { format!("{n} mistakes") };
+        let tested = counts.get(&code).map_or(String::new(), count);
         writeln!(text, "| {code} | {meaning} | {tested} |").unwrap();
     }
     for (theme, cases) in themes() {

@@ -1,7 +1,11 @@
 //! Which code computes a flow.
 
+use std::str::FromStr;
+
 use flowgmm_kernels::Memory;
 use serde::{Deserialize, Serialize};
+
+use crate::{Error, Result};
 
 /// Which code computes couplings, convolutions and densities.
 ///
@@ -17,6 +21,19 @@ pub enum Engine {
     LowMemory,
     /// Composed Burn operations everywhere: the oracle, and the path of other devices.
     Composed,
+}
+
+impl FromStr for Engine {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "fused" => Ok(Self::Fused),
+            "low-memory" => Ok(Self::LowMemory),
+            "composed" => Ok(Self::Composed),
+            _ => Err(Error::Config(format!("unknown engine '{name}'; use fused, low-memory or composed"))),
+        }
+    }
 }
 
 impl Default for Engine {

@@ -5,12 +5,14 @@ mod held_out;
 mod images;
 mod presets;
 
+use std::str::FromStr;
+
 use semisup::SemiSupervised;
 
 pub use choose::{Decision, HeldOutAccuracy, Recipe};
 
 use crate::{
-    Result,
+    Error, Result,
     config::{Calibration, Dequantise, FitConfig, MultiStart, Prepare, QuantileTransform},
     observer::{Observer, Phase, watched},
     teachers::{Teacher, TeacherMethod},
@@ -35,6 +37,19 @@ pub enum Preset {
     Paper,
     /// The configuration of the authors' code for tables, as it is.
     ReferenceCode,
+}
+
+impl FromStr for Preset {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "auto" => Ok(Self::Auto),
+            "paper" => Ok(Self::Paper),
+            "reference-code" => Ok(Self::ReferenceCode),
+            _ => Err(Error::Request(format!("unknown preset '{name}'; use auto, paper or reference-code"))),
+        }
+    }
 }
 
 impl Recipe {

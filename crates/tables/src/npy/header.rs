@@ -38,7 +38,7 @@ impl Header {
         Self::read_any(stream, name, array)?.tabular(name, array)
     }
 
-    /// Reads up to the first element of an array of any number of dimensions but 0.
+    /// Reads up to the first element of an array of any number of dimensions; a single number has none.
     pub fn read_any(stream: &mut impl Read, name: &str, array: &str) -> Result<Self> {
         let mut exactly = |length: u64| -> Result<Vec<u8>> {
             let mut bytes = Vec::new();
@@ -88,9 +88,9 @@ impl Header {
         format!("{:?}", self.dims)
     }
 
-    /// This header, or an error if the array has more than two dimensions.
+    /// This header, or an error unless the array has one or two dimensions.
     fn tabular(self, name: &str, array: &str) -> Result<Self> {
-        if self.dims.len() <= 2 {
+        if matches!(self.dims.len(), 1 | 2) {
             return Ok(self);
         }
         Err(Error::Unsupported {
@@ -118,6 +118,7 @@ impl Header {
             remedy,
         };
         let (n, d) = match *shape.as_slice() {
+            [] => (1, None),
             [n] => (n, None),
             [n, ref rest @ ..] if !rest.contains(&0) => {
                 let d = rest.iter().try_fold(1u64, |d, &size| d.checked_mul(size));

@@ -21,7 +21,7 @@ use crate::{
 pub struct RawArray {
     /// Its name.
     pub name: String,
-    /// Its shape, at least one number.
+    /// Its shape; empty for a single number.
     pub shape: Vec<usize>,
     /// Its elements, if they were asked for; the last index runs fastest.
     pub values: Option<RawValues>,
