@@ -13,7 +13,7 @@ use crate::{
     Fitter, Settings,
     config::MultiStart,
     cost,
-    observer::{Control, Observer},
+    observer::{Control, Observer, Phase},
 };
 
 /// Steps that are timed, after one that warms up: at least a few, and more of quick ones, whose times vary most.
@@ -35,7 +35,7 @@ pub(crate) fn seconds(settings: &Settings, data: &SemiSupervised) -> Option<f64>
     let fitter = Fitter::new(&config, &rows, settings.seed)
         .engine(settings.engine)
         .place(Place::on(&settings.device).ok()?);
-    let mut watch = Watch { began: None, timed: 0, took: Duration::ZERO };
+    let mut watch = Watch { training: false, began: None, timed: 0, took: Duration::ZERO };
     match fitter.run(&mut watch) {
         Ok(_) | Err(crate::Error::Interrupted { .. }) if watch.timed > 0 => {
             Some(watch.took.as_secs_f64() / f64::from(watch.timed) * steps)
@@ -57,13 +57,21 @@ fn some_rows(train: &flowgmm_core::train::TrainConfig, data: &SemiSupervised) ->
 
 /// Times steps after the first, and stops after some.
 struct Watch {
+    training: bool,
     began: Option<Instant>,
     timed: u32,
     took: Duration,
 }
 
 impl Observer for Watch {
+    fn phase(&mut self, phase: &Phase, _total: Option<usize>) {
+        self.training = phase.counts_steps();
+    }
+
     fn progress(&mut self, _step: usize) -> Control {
+        if !self.training {
+            return Control::Continue;
+        }
         let Some(began) = self.began else {
             self.began = Some(Instant::now());
             return Control::Continue;
@@ -71,5 +79,23 @@ impl Observer for Watch {
         (self.timed, self.took) = (self.timed + 1, began.elapsed());
         let enough = self.timed >= MOST || (self.timed >= FEWEST && self.took >= LONG_ENOUGH);
         if enough { Control::Stop } else { Control::Continue }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FitConfig;
+
+    /// The trial is of training steps: preparation and what follows training do not end it.
+    #[test]
+    fn a_trial_times_steps() {
+        let data = semisup::Toy::Moons.problem(1).train;
+        let settings = Settings::gather(&FitConfig::toy(), &[]).unwrap();
+        let whole = seconds(&settings, &data).expect("a toy can be tried");
+        let more = crate::Override::new("train.steps", 25_000);
+        let longer = seconds(&Settings::gather(&FitConfig::toy(), &[more]).unwrap(), &data).unwrap();
+        // Ten times the steps; other programs may slow one of the trials down by a factor of three.
+        assert!(whole > 0.0 && (3.0..30.0).contains(&(longer / whole)), "{whole} s, {longer} s");
     }
 }
