@@ -94,6 +94,20 @@ fn tables_go_to_standard_output_unless_a_file_is_named() {
 }
 
 #[test]
+fn the_label_column_is_remembered() {
+    let bench = Bench::new();
+    bench.tiny_model("m");
+    let explained =
+        |words: &str| json(&bench.ok(&format!("explain m {words} --rows 60 --out e.html --json")));
+    assert!(explained("test.csv")["calibration"]["accuracy"].is_number());
+    bench.write("rows.csv", "x1,x2\n0.5,1\n0.1,-1\n1,0\n");
+    assert!(explained("rows.csv")["calibration"].is_null(), "a table without the column has no labels");
+    assert!(json(&bench.ok("evaluate m test.csv --json"))["accuracy"].is_number());
+    bench.ok("calibrate m test.csv --out c");
+    bench.fails("explain m rows.csv --label label --out e.html", 3, &["'label'"]);
+}
+
+#[test]
 fn numbers_have_seven_digits_unless_more_are_asked_for() {
     let bench = Bench::new();
     bench.tiny_model("m");

@@ -105,7 +105,7 @@ pub(crate) struct Chunks<'a> {
 enum Reader {
     Table {
         frames: Frames,
-        label: Option<String>,
+        label: Option<LabelColumn>,
         given: Option<Vec<Option<usize>>>,
         embedder: Option<Box<Embedder>>,
         substitutions: Substitutions,
@@ -118,6 +118,13 @@ enum Reader {
         images: Images,
         labels: Vec<Option<usize>>,
     },
+}
+
+/// The column that labels are looked for in.
+struct LabelColumn {
+    name: String,
+    /// Whether a table without the column is one without labels; otherwise it is an error.
+    optional: bool,
 }
 
 impl<'a> Chunks<'a> {
@@ -163,12 +170,14 @@ impl<'a> Chunks<'a> {
             Labels::Given(labels) if wanted != Wanted::Rows => Some(classes_of(labels, classes)?),
             _ => None,
         };
+        let asked_for = |name: &str| LabelColumn { name: name.into(), optional: false };
+        let remembered = |name: &str| LabelColumn { name: name.into(), optional: true };
         let label = match wanted {
             Wanted::Rows => None,
-            Wanted::RowsAndLabels => source.label().map(String::from),
-            Wanted::LabelledRows if given.is_some() => None,
+            Wanted::RowsAndLabels | Wanted::LabelledRows if given.is_some() => None,
+            Wanted::RowsAndLabels => source.label().map(asked_for).or_else(|| rows.label().map(remembered)),
             Wanted::LabelledRows => {
-                Some(source.label().or(rows.label()).ok_or_else(|| source.label_needed())?.to_string())
+                Some(asked_for(source.label().or(rows.label()).ok_or_else(|| source.label_needed())?))
             }
         };
         if let (Rows::Matrix { columns }, Origin::Matrix { x, .. }) = (rows, &source.origin) {
@@ -183,7 +192,7 @@ impl<'a> Chunks<'a> {
         }
         let embedder = Embedder::matching(&source.reading.text, rows.texts())?.map(Box::new);
         let kept = source.kept.iter().map(String::as_str);
-        let literal: Vec<&str> = label.as_deref().into_iter().chain(kept).collect();
+        let literal: Vec<&str> = label.iter().map(|label| label.name.as_str()).chain(kept).collect();
         let frames = source.frames(&literal)?;
         Ok(Reader::Table { frames, label, given, embedder, substitutions: Substitutions::default() })
     }
@@ -262,8 +271,9 @@ impl<'a> Chunks<'a> {
         };
         let Some(frame) = frames.next().transpose()? else { return Ok(None) };
         let n = frame.n();
+        let label = label.as_ref().filter(|label| !label.optional || frame.column(&label.name).is_some());
         let mut y = match (label, given) {
-            (Some(label), _) => labels_of(&frame, label, self.classes)?,
+            (Some(label), _) => labels_of(&frame, &label.name, self.classes)?,
             (None, Some(given)) => (start..start + n).map(|row| given.get(row).copied().flatten()).collect(),
             (None, None) => vec![None; n],
         };
