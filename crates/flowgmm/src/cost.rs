@@ -14,7 +14,7 @@
 //! | certificate | the same | weights, activations of some rows in double precision |
 //!
 //! The estimate was compared with the peak of the resident memory (VmHWM) of fits to tables of 10 to 1000 columns and to
-//! images of 16 x 16 to 48 x 48 pixels: it was between 0.8 and 1.2 times as much. `examples/memory.rs` measures it again.
+//! images of 16 x 16 to 48 x 48 pixels: it was 0.77 to 0.96 times as much. `examples/memory.rs` measures it again.
 //! All sums are floating-point: a size that no machine has is a large number, not an overflow.
 
 use semisup::SemiSupervised;
