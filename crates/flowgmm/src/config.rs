@@ -190,6 +190,9 @@ impl FitConfig {
                     rules.push(("teachers.c", positive(c), "a positive number"));
                     rules.push(("teachers.threshold", positive(threshold), "a positive number"));
                 }
+                TeacherMethod::Experts { n_trees } => {
+                    rules.push(("teachers.n_trees", n_trees > 0, "at least 1"));
+                }
             }
         }
         let MultiStart { starts, fraction, folds } = self.multi_start;

@@ -218,7 +218,7 @@ fn preprocessing(config: &FitConfig, data: &SemiSupervised) -> f64 {
     };
     let neighbours = |method: &TeacherMethod| match *method {
         TeacherMethod::LabelSpreading { neighbours, .. } => neighbours.min(data.n()) as f64,
-        TeacherMethod::SelfTraining { .. } => 0.0,
+        TeacherMethod::SelfTraining { .. } | TeacherMethod::Experts { .. } => 0.0,
     };
     let graph: f64 = config.teachers.iter().map(|teacher| neighbours(&teacher.method)).sum();
     directions + data.n() as f64 * graph * 2.0 * (DOUBLE + DOUBLE)

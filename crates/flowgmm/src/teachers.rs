@@ -12,6 +12,7 @@
 use std::sync::Arc;
 
 use flowgmm_learners::{
+    Experts,
     graph::{EdgeWeight, Graph, spread_watched},
     self_training_watched,
 };
@@ -57,6 +58,12 @@ pub enum TeacherMethod {
         /// Probability from which a prediction becomes a pseudo-label; above 1, none does.
         threshold: f64,
     },
+    /// A pool of supervised experts on the standardised columns: logistic regression, extra trees, a random forest and
+    /// logistic regression on cluster memberships.
+    Experts {
+        /// Trees of each forest.
+        n_trees: usize,
+    },
 }
 
 impl Teacher {
@@ -70,6 +77,9 @@ impl Teacher {
 /// every fold.
 const SELF_TRAINING_ROWS: usize = 3000;
 
+/// Teachers draw the same trees and clusters in every fit.
+const EXPERTS_SEED: u64 = 0;
+
 /// Steps of a phase that is counted in percent.
 const PERCENT: usize = 100;
 
@@ -78,6 +88,7 @@ const PERCENT: usize = 100;
 pub(crate) enum Ready {
     Graph { graph: Graph, alpha: f64 },
     SelfTraining { columns: Arc<Array2<f64>>, c: f64, threshold: f64 },
+    Experts { columns: Arc<Array2<f64>>, n_trees: usize },
 }
 
 impl Ready {
@@ -102,6 +113,10 @@ impl Ready {
                 let columns = Arc::new(Preprocess::standardise(normal)?.apply(normal));
                 Self::SelfTraining { columns, c, threshold }
             }
+            TeacherMethod::Experts { n_trees } => {
+                let columns = Arc::new(Preprocess::standardise(normal)?.apply(normal));
+                Self::Experts { columns, n_trees }
+            }
         })
     }
 
@@ -124,6 +139,11 @@ impl Ready {
                 let x = columns.select(Axis(0), &rows);
                 let (model, _) = self_training_watched(x.view(), &known, n_classes, *c, *threshold, watch)?;
                 model.log_probs(columns.view()).exp()
+            }
+            Self::Experts { columns, n_trees } => {
+                let experts = Experts { n_trees: *n_trees, ..Experts::default() };
+                let classes: Vec<String> = (0..n_classes).map(|k| k.to_string()).collect();
+                experts.fit_rows(columns.view(), y, &classes, EXPERTS_SEED)?.probs(columns.view())
             }
         })
     }
@@ -148,7 +168,7 @@ impl Teachers {
         let ready = teachers.iter().map(|teacher| {
             let phase = match teacher.method {
                 TeacherMethod::LabelSpreading { .. } => Phase::Neighbours,
-                TeacherMethod::SelfTraining { .. } => Phase::Preprocessing,
+                TeacherMethod::SelfTraining { .. } | TeacherMethod::Experts { .. } => Phase::Preprocessing,
             };
             let ready =
                 watched(observer, &phase, x.nrows(), |watch| Ready::new(&teacher.method, x, normal, watch));
@@ -174,7 +194,7 @@ impl Teachers {
         for (teacher, ready) in &self.ready {
             let phase = match ready {
                 Ready::Graph { .. } => Phase::LabelSpreading,
-                Ready::SelfTraining { .. } => Phase::SelfTraining,
+                Ready::SelfTraining { .. } | Ready::Experts { .. } => Phase::SelfTraining,
             };
             let p = watched(observer, &phase, PERCENT, |watch| ready.predict(y, self.n_classes, watch))?;
             let p = if self.balanced { balanced(p, y) } else { p };

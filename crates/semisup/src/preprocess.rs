@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Error, Result, Rng};
 
 mod directions;
+mod indicators;
 mod monotone;
 mod validate;
 
@@ -61,10 +62,17 @@ impl Preprocess {
         Self::columnwise(Method::Identity, vec![0.; dim], vec![1.; dim], Vec::new())
     }
 
-    /// Each column to mean 0 and variance 1. A constant column becomes 0 and keeps the scale 1.
+    /// Each column to mean 0, and a column of numbers to variance 1. A constant column becomes 0 and keeps the scale 1; a
+    /// column of 0 and 1 is multiplied by 2, one of several one-hot columns by 1, so that a rare level does not outweigh
+    /// everything else.
     pub fn standardise(x: ArrayView2<f64>) -> Result<Self> {
         let Moments { mean, variance, constant } = Moments::of(x)?;
-        let scale = (0..mean.len()).map(|j| if constant.contains(&j) { 1. } else { 1. / variance[j].sqrt() });
+        let indicators = indicators::scales(x);
+        let scale = (0..mean.len()).map(|j| match indicators[j] {
+            _ if constant.contains(&j) => 1.,
+            Some(scale) => scale,
+            None => 1. / variance[j].sqrt(),
+        });
         checked(Self::columnwise(Method::Standardise, mean, scale.collect(), constant))
     }
 

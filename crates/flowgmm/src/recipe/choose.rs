@@ -305,6 +305,7 @@ fn describe_method(method: &TeacherMethod) -> String {
         TeacherMethod::LabelSpreading { space: None, .. } => "label spreading".into(),
         TeacherMethod::SelfTraining { threshold, .. } if *threshold > 1.0 => "logistic regression".into(),
         TeacherMethod::SelfTraining { .. } => "self-training".into(),
+        TeacherMethod::Experts { .. } => "experts".into(),
     }
 }
 

@@ -70,7 +70,7 @@ impl Sample {
     pub(super) fn cross_validate(&self, method: TeacherMethod, watch: &dyn Watch) -> Result<Option<HeldOut>> {
         let Some(folds) = &self.folds else { return Ok(None) };
         let n = match method {
-            TeacherMethod::LabelSpreading { .. } => self.normal.nrows(),
+            TeacherMethod::LabelSpreading { .. } | TeacherMethod::Experts { .. } => self.normal.nrows(),
             TeacherMethod::SelfTraining { .. } => self.normal.nrows().min(self.n_labelled + REGRESSION_ROWS),
         };
         let normal = self.normal.slice(ndarray::s![..n, ..]);
