@@ -72,11 +72,12 @@ pub struct MultiStart {
     pub folds: usize,
 }
 
-/// How sure a model may be: the temperature its posterior is divided by, never below 1.
+/// How sure a model may be: what its temperature is learnt from.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub enum Calibration {
-    /// Short runs without a fold of the labels: the temperature under which they give its labels most probability.
+    /// Short runs without each fold of the labels: the model is as sure of unlabelled rows, on average, as those runs were
+    /// right on the labels they did not see.
     Folds {
         /// Folds of the labelled rows.
         folds: usize,
@@ -88,6 +89,14 @@ pub enum Calibration {
         /// Share of rows expected to be right.
         accuracy: f64,
     },
+}
+
+/// A forest distilled from the teachers, whose probabilities are averaged with the flow's.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ForestConfig {
+    /// Number of trees.
+    pub n_trees: usize,
 }
 
 /// Everything that decides a fit, but the data and the seed.
@@ -106,8 +115,11 @@ pub struct FitConfig {
     pub teachers: Vec<Teacher>,
     /// Starts.
     pub multi_start: MultiStart,
-    /// Calibration of the probabilities.
+    /// Calibration of the flow's probabilities.
     pub calibration: Option<Calibration>,
+    /// The forest beside the flow; without one, predictions are the flow's own Bayes rule.
+    #[serde(default)]
+    pub forest: Option<ForestConfig>,
     /// Training.
     pub train: TrainConfig,
 }
@@ -216,6 +228,9 @@ impl FitConfig {
                     "above 0, at most 1",
                 ));
             }
+        }
+        if let Some(ForestConfig { n_trees }) = self.forest {
+            rules.push(("forest.n_trees", (1..=10_000).contains(&n_trees), "between 1 and 10000"));
         }
         rule::check(rules)?;
         Ok(())

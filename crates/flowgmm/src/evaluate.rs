@@ -87,10 +87,10 @@ pub struct Calibrated {
 pub fn calibrate(model: &Model, source: &Source, observer: &mut dyn Observer) -> Result<Calibrated> {
     let scored = Labelled::score(model, source, observer)?;
     let before = Scores::from_log_probs(&scored.log_probs, &scored.y);
-    let prior = model.log_prior();
+    let bias = model.logit_bias();
     let temperature =
-        fit_temperature_near(scored.log_conditional.view(), &prior, &scored.y, model.temperature());
-    let after = semisup::metrics::at_temperature(scored.log_conditional.view(), &prior, temperature);
+        fit_temperature_near(scored.logits.view(), &bias, &scored.y, model.temperature());
+    let after = semisup::metrics::at_temperature(scored.logits.view(), &bias, temperature);
     let after = Scores::from_log_probs(&after, &scored.y);
     let model = model.clone().at_temperature(temperature);
     Ok(Calibrated { model, before, after, warnings: scored.warnings })
@@ -99,7 +99,7 @@ pub fn calibrate(model: &Model, source: &Source, observer: &mut dyn Observer) ->
 /// Labelled rows and what a model says of them, each mapped through the flow once.
 struct Labelled {
     log_probs: Array2<f64>,
-    log_conditional: Array2<f64>,
+    logits: Array2<f64>,
     y: Vec<usize>,
     skipped: usize,
     bits_per_dim: Option<f64>,
@@ -111,13 +111,13 @@ impl Labelled {
         let classes = model.classes_ref();
         let mut chunks = Chunks::open(source, model.rows(), classes, Wanted::LabelledRows)?;
         let empty = || Array2::zeros((0, classes.len()));
-        let (mut log_probs, mut log_conditional, mut y) = (empty(), empty(), Vec::new());
+        let (mut log_probs, mut logits, mut y) = (empty(), empty(), Vec::new());
         let (mut rng, mut log_density) = (semisup::rng(0), Vec::new());
         while let Some(chunk) = chunks.next(observer)? {
             let found = model.score(chunk.x.view());
             found.check(chunks.name(), &chunk.names)?;
             log_probs.append(Axis(0), found.log_probs.view()).expect("as many classes");
-            log_conditional.append(Axis(0), found.log_conditional.view()).expect("as many classes");
+            logits.append(Axis(0), found.logits.view()).expect("as many classes");
             y.extend(chunk.y.iter().flatten());
             if model.rows().layout().is_some() {
                 let spread = dequantised(chunk.x.view(), &mut rng);
@@ -129,6 +129,6 @@ impl Labelled {
         }
         let bits_per_dim = model.rows().layout().map(|layout| bits_per_dim(&log_density, layout.pixels()));
         let skipped = chunks.skipped;
-        Ok(Self { log_probs, log_conditional, y, skipped, bits_per_dim, warnings: chunks.into_warnings() })
+        Ok(Self { log_probs, logits, y, skipped, bits_per_dim, warnings: chunks.into_warnings() })
     }
 }

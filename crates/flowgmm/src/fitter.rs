@@ -7,6 +7,8 @@
 //! at a test label. The whole procedure is a function of (data, config, seed); checkpoints cut it anywhere.
 
 mod complete;
+mod held_out;
+mod posterior;
 mod watch;
 
 use ndarray::{Array2, ArrayView2, Axis};
@@ -23,7 +25,7 @@ use crate::{
     rows::Rows,
 };
 use flowgmm_core::{
-    Covariance, Engine, Flow, FlowGmm, Mixture, MixtureSpec, MixtureValues,
+    Covariance, Engine, Flow, FlowGmm, Mixture, MixtureSpec, MixtureValues, Prior,
     bijection::Bijection,
     checkpoint::{Checkpoints, Fingerprint, Progress, Saved},
     tensor::Place,
@@ -290,13 +292,31 @@ impl<'a> Fitter<'a> {
         let values = MixtureValues {
             log_sigma: Array2::from_elem((means.nrows(), sigma_columns), architecture.sigma.ln()),
             log_weight: vec![0.0; means.nrows()],
-            log_prior: architecture.prior.log(&self.data.class_counts())?,
+            log_prior: self.log_prior(problem, shown)?,
             means,
         };
         Ok(FlowGmm::new(flow, Mixture::new(spec, &values, &self.place)?)?.with_engine(self.engine))
     }
 }
 
+impl Fitter<'_> {
+    /// log pi_k at the start, `[K]`. Where class shares are estimated, they are first what the teachers find, as far as so
+    /// many labels can be trusted, and otherwise even.
+    fn log_prior(&self, problem: &Prepared, shown: &Shown) -> Result<Vec<f64>> {
+        let prior = &self.config.architecture.prior;
+        match (prior, problem.average_prediction(shown)) {
+            (Prior::Estimated { .. }, Some(average)) => {
+                let (n, k) = (self.data.labelled().len() as f64, self.data.n_classes() as f64);
+                let trust = n / (n + DISTRUST * k);
+                Ok(average.iter().map(|share| (trust * share + (1.0 - trust) / k).ln()).collect())
+            }
+            _ => Ok(prior.log(&self.data.class_counts())?),
+        }
+    }
+}
+
+/// Labels of a class at which the shares that teachers find count half.
+const DISTRUST: f64 = 2.0;
 /// Rows that ActNorm sees first.
 const ADAPTING: usize = 2048;
 

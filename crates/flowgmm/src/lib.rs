@@ -78,7 +78,7 @@ pub use flowgmm_core::{
 };
 
 pub use card::{Card, Certificates, PixelRoundTrip, TrainingEnd, card};
-pub use config::{Calibration, Dequantise, FitConfig, MultiStart, Prepare, QuantileTransform};
+pub use config::{Calibration, Dequantise, FitConfig, ForestConfig, MultiStart, Prepare, QuantileTransform};
 pub use cost::{Cost, MemoryParts};
 pub use error::{Error, ErrorKind, Need, Result};
 pub use evaluate::{Calibrated, Evaluation, calibrate, evaluate};
@@ -86,7 +86,7 @@ pub use explain::{ExplainRequest, Explanation, explain};
 pub use fit::{Checkpoint, Fit, FitPlan, Request, fit};
 pub use fitter::{Fitter, FlowGmmLearner};
 pub use latent::{Encoded, EncodedChunks, decode, decode_table, encode};
-pub use model::{FORMAT, Model, Predictions, Provenance};
+pub use model::{Blend, FORMAT, Model, Predictions, Provenance};
 pub use observer::{Control, EpochRecord, Observer, Phase, Reporting, watched};
 pub use predict::{Predicted, PredictedChunks, predict};
 pub use prepared::{Prepared, Shown};

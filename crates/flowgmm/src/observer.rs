@@ -61,6 +61,11 @@ pub enum Phase {
         /// Of how many.
         folds: usize,
     },
+    /// Short runs without each fold of the labels, several at once: how much flow and forest count, and how sure they may be.
+    HoldingOut {
+        /// How many folds.
+        folds: usize,
+    },
     /// A short fit without a fold of the labels, for the report.
     CrossValidating {
         /// Which fold, from 1.
@@ -88,7 +93,7 @@ pub enum Phase {
 impl Phase {
     /// Whether training steps are counted, as those of [`Phase::Training`] are.
     pub fn counts_steps(&self) -> bool {
-        matches!(self, Self::Training | Self::Start { .. } | Self::Calibrating { .. })
+        matches!(self, Self::Training | Self::Start { .. } | Self::Calibrating { .. } | Self::HoldingOut { .. })
     }
 
     /// What is being done, after "interrupted while".
@@ -105,7 +110,9 @@ impl Phase {
             Self::Start { .. } => "scoring a start",
             Self::Training | Self::Fitting | Self::Fitted { .. } => "training",
             Self::Certifying => "checking that the flow inverts",
-            Self::TemperatureScaling | Self::Calibrating { .. } => "calibrating the probabilities",
+            Self::TemperatureScaling | Self::Calibrating { .. } | Self::HoldingOut { .. } => {
+                "calibrating the probabilities"
+            }
             Self::Typicality => "scoring training rows",
             Self::CrossValidating { .. } | Self::Comparing => "making the report",
             Self::Scoring => "scoring rows",

@@ -138,6 +138,7 @@ fn joined(parts: Vec<Predictions>, model: &Model) -> Predictions {
     let k = model.classes_ref().len();
     Predictions {
         log_probs: stack(|part| part.log_probs.view(), k),
+        logits: stack(|part| part.logits.view(), k),
         log_conditional: stack(|part| part.log_conditional.view(), k),
         z: stack(|part| part.z.view(), model.gmm().dim()),
         log_marginal: parts.iter().flat_map(|part| part.log_marginal.iter().copied()).collect(),

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use ndarray::{Array2, Axis};
+use flowgmm_learners::Forest;
+use ndarray::{Array2, ArrayView2, Axis};
 use semisup::{Part, Preprocess, SemiSupervised, Watch, metrics::log_sum_exp, split::evenly_spaced};
 
 use crate::{
@@ -78,6 +79,29 @@ impl Prepared {
         held.iter().for_each(|&at| y[self.labelled[at]] = None);
         let predictions = self.teachers.predict(&y, observer)?;
         Ok(Shown { y, predictions })
+    }
+
+    /// The row of a labelled row, by its position among them.
+    pub(crate) fn labelled_row(&self, at: usize) -> usize {
+        self.labelled[at]
+    }
+
+    /// The mean of what the teachers predict for unlabelled rows, `[K]`; `None` without teachers or such rows.
+    pub(crate) fn average_prediction(&self, shown: &Shown) -> Option<Vec<f64>> {
+        let predictions = shown.predictions.as_ref()?;
+        let mean = predictions.select(Axis(0), &self.unlabelled).mean_axis(Axis(0))?;
+        Some(mean.to_vec())
+    }
+
+    /// A forest on rows x in the user's columns, distilled from the labels and what the teachers predict with them.
+    pub(crate) fn forest(
+        &self,
+        x: ArrayView2<f64>,
+        shown: &Shown,
+        n_trees: usize,
+        seed: u64,
+    ) -> Result<Forest> {
+        Ok(flowgmm_learners::distil(x, &shown.y, self.weights(shown).view(), n_trees, seed)?)
     }
 
     /// Class weights of every row for placing means: labels, and teacher predictions if there are some.

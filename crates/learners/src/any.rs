@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use semisup::{Classifier, Learner, SemiSupervised, Watch};
 
 use crate::{
-    ClusterRegression, Experts, ExtraTrees, GaussianMixture, GradientBoosting, LabelSpreading,
+    ClusterRegression, ExpertForest, Experts, ExtraTrees, GaussianMixture, GradientBoosting, LabelSpreading,
     LogisticRegression, M1M2, Mlp, NearestNeighbours, PiModel, PlainLogisticRegression, RandomForest,
     RbfLabelSpreading, RowLength, SelfTraining, SpreadKernel, Standardised, Svc, Tuned,
 };
@@ -91,6 +91,7 @@ pub fn names() -> &'static [&'static str] {
         "svc",
         "cluster-regression",
         "experts",
+        "expert-forest",
         "mlp",
         "pi-model",
         "m1m2",
@@ -115,7 +116,8 @@ pub fn names() -> &'static [&'static str] {
 /// | gradient-boosting | scikit-learn's defaults, see [`GradientBoosting`] | raw |
 /// | svc | RBF kernel, C = 1, gamma by scikit-learn's rule `scale` | standardised |
 /// | cluster-regression | logistic regression on columns and bagged k-means memberships, C = 1 | standardised |
-/// | experts | mean of logistic-regression-plain, extra-trees, random-forest and cluster-regression | standardised |
+/// | experts | mean of logistic-regression-plain, extra-trees, random-forest, cluster-regression and self-training | standardised |
+/// | expert-forest | trees on all rows, classes of unlabelled ones drawn from the predictions of experts | raw |
 /// | mlp, pi-model | the paper's nets, see [`Mlp`], [`PiModel`] | standardised |
 /// | m1m2 | variational auto-encoders, see [`M1M2`] | standardised; pixels as probabilities |
 /// | label-spreading-rbf | RBF kernel between at most 2000 rows, alpha 0.8, width of 16, 64, 4 by cross-validation | standardised |
@@ -136,6 +138,7 @@ pub fn by_name(name: &str) -> Option<BoxedLearner> {
         "svc" => Box::new(Standardised(Svc::default())),
         "cluster-regression" => Box::new(Standardised(ClusterRegression::default())),
         "experts" => Box::new(Standardised(Experts::default())),
+        "expert-forest" => Box::new(ExpertForest::default()),
         "mlp" => Box::new(Mlp::default()),
         "pi-model" => Box::new(PiModel::default()),
         "m1m2" => Box::new(M1M2::default()),

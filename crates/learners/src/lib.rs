@@ -11,7 +11,8 @@
 //! | | [`GradientBoosting`] | Friedman 2001, scikit-learn | no |
 //! | [`svm`] | [`Svc`]: support vector classification, RBF kernel | Fan et al. 2005, libsvm | no |
 //! | [`clusters`] | [`ClusterRegression`]: logistic regression on columns and bagged k-means memberships | | yes |
-//! | [`pool`] | [`Experts`]: the mean of logistic regression, forests and cluster regression | | yes |
+//! | [`pool`] | [`Experts`]: the mean of logistic regression, forests, cluster regression and self-training | | yes |
+//! | [`distilled`] | [`ExpertForest`]: trees on rows whose classes are drawn from the experts' predictions | | yes |
 //! | [`nets`] | [`Mlp`]: three hidden layers, dropout | the paper | no |
 //! | | [`PiModel`] | Laine and Aila 2017, the paper | yes |
 //! | [`generative`] | [`GaussianMixture`] in data space, by EM | FlowGMM with the identity for a flow | yes |
@@ -36,6 +37,7 @@
 mod any;
 mod chunks;
 pub mod clusters;
+pub mod distilled;
 mod error;
 pub mod generative;
 pub mod graph;
@@ -50,6 +52,7 @@ mod two_sample;
 
 pub use any::{AnyError, AnyLearner, AnyModel, BoxedLearner, by_name, names};
 pub use clusters::{ClusterFeatures, ClusterLogistic, ClusterRegression, ClusterRegressionModel};
+pub use distilled::{ExpertForest, ExpertForestModel, distil};
 pub use error::Error;
 pub use generative::{CovarianceType, GaussianMixture, GaussianMixtureModel, M1M2, M1M2Model, VaeStage};
 pub use graph::{
@@ -65,7 +68,7 @@ pub use nets::{Mlp, NetModel, PiModel};
 pub use pool::{Expert, ExpertPool, Experts};
 pub use svm::{SVC_ROWS, SupportVectors, Svc, SvcModel};
 pub use trees::{
-    Boosted, BoostedModel, ExtraTrees, Forest, ForestModel, GradientBoosting, MaxFeatures, RandomForest,
+    Boosted, BoostedModel, ExtraTrees, FOREST_ARRAYS, Forest, ForestModel, GradientBoosting, MaxFeatures, RandomForest,
     Sampling, Splitter, TreeSettings,
 };
 pub use two_sample::{TwoSample, TwoSampleClassifier, two_sample};

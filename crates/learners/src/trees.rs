@@ -6,6 +6,7 @@
 //! | `grow` | one classification tree |
 //! | `forest` | [`Forest`]: many of them |
 //! | `regression`, `boosting` | regression trees, and [`GradientBoosting`] with them |
+//! | `stored` | a forest as arrays of a file |
 //! | `nodes`, `columns` | trees as flat arrays; rows in 32-bit precision, by columns |
 //!
 //! Trees ask only for the order of values in a column, so no learner here standardises columns. Values are compared in
@@ -23,10 +24,12 @@ mod forest;
 mod grow;
 mod nodes;
 mod regression;
+mod stored;
 
 pub use boosting::{Boosted, BoostedModel, GradientBoosting};
 pub(crate) use columns::single;
 pub use forest::Forest;
+pub use stored::FOREST_ARRAYS;
 
 /// Candidate thresholds of a split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +59,8 @@ pub enum Sampling {
     Bootstrap,
 }
 
-/// How the trees of a [`Forest`] are grown. They are grown until no leaf can be split.
+/// How the trees of a [`Forest`] are grown. They are grown until no leaf can be split without leaving fewer rows than
+/// `min_samples_leaf` on a side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreeSettings {
     /// Number of trees.
@@ -67,19 +71,21 @@ pub struct TreeSettings {
     pub max_features: MaxFeatures,
     /// The rows of each tree.
     pub sampling: Sampling,
+    /// Rows of a leaf, at least (scikit-learn's `min_samples_leaf`).
+    pub min_samples_leaf: usize,
 }
 
 impl TreeSettings {
     /// Extremely randomised trees (Geurts et al. 2006) with scikit-learn's defaults.
     pub fn extra_trees(n_trees: usize) -> Self {
         let (splitter, sampling) = (Splitter::Random, Sampling::AllRows);
-        Self { n_trees, splitter, max_features: MaxFeatures::Sqrt, sampling }
+        Self { n_trees, splitter, max_features: MaxFeatures::Sqrt, sampling, min_samples_leaf: 1 }
     }
 
     /// A random forest (Breiman 2001) with scikit-learn's defaults.
     pub fn random_forest(n_trees: usize) -> Self {
         let (splitter, sampling) = (Splitter::Best, Sampling::Bootstrap);
-        Self { n_trees, splitter, max_features: MaxFeatures::Sqrt, sampling }
+        Self { n_trees, splitter, max_features: MaxFeatures::Sqrt, sampling, min_samples_leaf: 1 }
     }
 }
 

@@ -54,6 +54,7 @@ fn a_whole_tree() {
         splitter: Splitter::Best,
         max_features: MaxFeatures::All,
         sampling: Sampling::AllRows,
+        min_samples_leaf: 1,
     };
     for case in cases("tree", 6) {
         let x = matrix(&case.x);

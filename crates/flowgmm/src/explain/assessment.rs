@@ -26,7 +26,7 @@ pub(super) struct Assessment {
     /// The labelled rows among those seen.
     rows: Vec<usize>,
     /// log pi_k of the model.
-    log_prior: Vec<f64>,
+    bias: Vec<f64>,
     pub(super) y: Vec<usize>,
     /// log p(k | x) of the labelled rows: at temperature 1, at that of the model, and at the cross-fitted one.
     pub(super) log_probs: [Array2<f64>; 3],
@@ -52,9 +52,9 @@ impl Assessment {
         }
         let y: Vec<usize> = seen.rows.y.iter().flatten().copied().collect();
         let stored = seen.predictions.log_probs.select(Axis(0), &rows);
-        let logits = seen.predictions.log_conditional.select(Axis(0), &rows);
-        let (log_prior, near) = (model.log_prior(), model.temperature());
-        let raw = at_temperature(logits.view(), &log_prior, 1.0);
+        let logits = seen.predictions.logits.select(Axis(0), &rows);
+        let (bias, near) = (model.logit_bias(), model.temperature());
+        let raw = at_temperature(logits.view(), &bias, 1.0);
         let mut order: Vec<usize> = (0..rows.len()).collect();
         order.shuffle(&mut semisup::rng(seed));
         let (one, other) = order.split_at(order.len() / 2);
@@ -65,17 +65,17 @@ impl Assessment {
         for (fitted, held_out) in [(one, other), (other, one)] {
             let truth: Vec<usize> = fitted.iter().map(|&i| y[i]).collect();
             let pick = |from: &Array2<f64>| from.select(Axis(0), fitted);
-            let t = fit_temperature_near(pick(&logits).view(), &log_prior, &truth, near);
+            let t = fit_temperature_near(pick(&logits).view(), &bias, &truth, near);
             let threshold = Conformal::fit(pick(&stored).view(), &truth, alpha);
             for &i in held_out {
-                calibrated.row_mut(i).assign(&tempered(logits.row(i), &log_prior, t));
+                calibrated.row_mut(i).assign(&tempered(logits.row(i), &bias, t));
                 threshold.set(stored.row(i)).into_iter().for_each(|k| sets[[i, k]] = true);
                 thresholds[i] = threshold;
             }
         }
         let (confidence, right) = confidences(calibrated.exp().view(), &y);
         Some(Self {
-            temperature: fit_temperature_near(logits.view(), &log_prior, &y, near),
+            temperature: fit_temperature_near(logits.view(), &bias, &y, near),
             as_trained: CalibrationErrors::of(raw.view(), &y),
             as_stored: CalibrationErrors::of(stored.view(), &y),
             calibrated: CalibrationErrors::of(calibrated.view(), &y),
@@ -84,7 +84,7 @@ impl Assessment {
             conformal,
             thresholds,
             log_probs: [raw, stored, calibrated],
-            log_prior,
+            bias,
             rows,
             y,
         })
@@ -101,14 +101,14 @@ impl Assessment {
         match self.rows.binary_search(&row) {
             Ok(i) => (self.log_probs[2].row(i).to_vec(), self.thresholds[i].set(stored)),
             Err(_) => {
-                let logits = seen.predictions.log_conditional.row(row);
-                let calibrated = tempered(logits, &self.log_prior, self.temperature);
+                let logits = seen.predictions.logits.row(row);
+                let calibrated = tempered(logits, &self.bias, self.temperature);
                 (calibrated.to_vec(), self.conformal.set(stored))
             }
         }
     }
 }
 
-fn tempered(logits: ArrayView1<f64>, log_prior: &[f64], t: f64) -> Array1<f64> {
-    at_temperature(logits.insert_axis(Axis(0)), log_prior, t).row(0).to_owned()
+fn tempered(logits: ArrayView1<f64>, bias: &[f64], t: f64) -> Array1<f64> {
+    at_temperature(logits.insert_axis(Axis(0)), bias, t).row(0).to_owned()
 }

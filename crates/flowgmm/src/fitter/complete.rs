@@ -8,10 +8,10 @@ use flowgmm_core::{
 use ndarray::{Array2, Axis};
 use semisup::{SemiSupervised, split};
 
-use super::{Fitter, data_hash, some_rows};
+use super::{Fitter, data_hash, posterior, some_rows};
 use crate::{
     Error, Result,
-    config::Calibration,
+    config::{Calibration, ForestConfig},
     model::{Model, Provenance},
     observer::{Observer, Phase, watched},
     prepared::Prepared,
@@ -21,6 +21,8 @@ use crate::{
 const CERTIFIED: usize = 256;
 /// Training rows that tell what is typical, at most.
 const TYPICAL: usize = 4096;
+/// What is expected of a flow's accuracy before any label is held out, and how many labels that counts as.
+const FLOW_PRIOR: (f64, f64) = (0.75, 4.0);
 
 impl Fitter<'_> {
     /// The model of a finished run.
@@ -45,78 +47,47 @@ impl Fitter<'_> {
             rollbacks: state.rollbacks,
             certificate: Some(certificate),
         };
-        let temperature = match self.config.calibration {
-            // The posterior that was trained is the tempered one.
-            None => self.config.train.objective.temperature.max(1.0),
-            Some(Calibration::Folds { folds, fraction }) => {
-                self.calibrate(&problem, folds, fraction, observer)?
-            }
-            Some(Calibration::Expected { accuracy }) => problem.temperature_for(&gmm, accuracy, observer)?,
+        let held = match self.config.calibration {
+            Some(Calibration::Folds { folds, fraction }) => self.hold_out(&problem, folds, fraction, observer)?,
+            None | Some(Calibration::Expected { .. }) => None,
         };
-        if let Prior::Estimated { pseudo_count } = self.config.architecture.prior
-            && !self.data.unlabelled().is_empty()
-        {
-            let mut values = gmm.mixture().values();
-            let shares = problem.shares(&gmm, temperature, pseudo_count, observer)?;
-            values.log_prior = shares.into_iter().map(f64::ln).collect();
-            gmm.set_mixture(&values)?;
-        }
+        let temperature = match (self.config.calibration, &held) {
+            // The posterior that was trained is the tempered one.
+            (None, _) | (Some(Calibration::Folds { .. }), None) => {
+                self.config.train.objective.temperature.max(1.0)
+            }
+            (Some(Calibration::Folds { .. }), Some(held)) => {
+                let accuracy = held.flow_accuracy(FLOW_PRIOR);
+                problem.temperature_for(&gmm, accuracy, observer)?
+            }
+            (Some(Calibration::Expected { accuracy }), _) => {
+                problem.temperature_for(&gmm, accuracy, observer)?
+            }
+        };
+        let forest = match self.config.forest {
+            None => None,
+            Some(ForestConfig { n_trees }) => {
+                Some(problem.forest(self.data.x(), &problem.whole(), n_trees, self.seed)?)
+            }
+        };
         let mut model = Model {
             gmm,
             preprocess: problem.preprocess,
             classes: self.data.classes().to_vec(),
             rows: self.rows,
             temperature,
+            blend: None,
             typical: Vec::new(),
             decisions: self.decisions,
             provenance,
             history: state.history,
         };
+        if let Some(forest) = forest {
+            model.blend = Some(posterior::blend(&model, forest, held.as_ref(), self.data));
+        }
         model.learn_typicality(some_rows(self.data.x(), TYPICAL).view(), observer)?;
         check_finite(&model, self.data)?;
         Ok(model)
-    }
-
-    /// The temperature at which short runs without a fold give that fold's labels the most probability.
-    fn calibrate(
-        &mut self,
-        problem: &Prepared,
-        folds: usize,
-        fraction: f64,
-        observer: &mut dyn Observer,
-    ) -> Result<f64> {
-        let y = problem.y_labelled();
-        let fewest = self.data.class_counts().into_iter().min().unwrap_or(0);
-        if fewest < 2 {
-            return Ok(self.config.train.objective.temperature.max(1.0));
-        }
-        let mut short = self.config.train.clone();
-        short.steps = ((short.steps as f64 * fraction) as usize).max(1);
-        let folds =
-            split::folds(&y, folds.min(fewest), &mut stream(self.seed, Purpose::Folds, u64::MAX >> 16));
-        // The finished run is in the checkpoint already; these are quick to do again.
-        let checkpoints = self.checkpoints.take();
-        let (mut log_joint, mut truth) = (Array2::zeros((0, self.data.n_classes())), Vec::new());
-        for (fold, held) in folds.iter().enumerate() {
-            let shown = problem.without(held, observer)?;
-            let state = TrainState::new(self.fresh(problem, &shown, self.seed, observer)?, &short);
-            let rows = problem.rows(&shown);
-            observer.phase(&Phase::Calibrating { fold: fold + 1, folds: folds.len() }, Some(short.steps));
-            match self.train(&short, &rows, self.seed, state, &Progress::default(), observer) {
-                Ok((_, gmm)) => {
-                    let joint = problem.joint_of(&gmm, held);
-                    if joint.iter().all(|v| v.is_finite()) {
-                        log_joint.append(Axis(0), joint.view()).expect("as many classes");
-                        truth.extend(held.iter().map(|&at| y[at]));
-                    }
-                }
-                Err(Error::Diverged { .. }) => {}
-                Err(other) => return Err(other),
-            }
-        }
-        self.checkpoints = checkpoints;
-        // Never surer than the model itself: held-out rows that are all right say nothing of the rest.
-        Ok(semisup::fit_temperature(log_joint.view(), &truth).clamp(1.0, 1e3))
     }
 }
 

@@ -3,7 +3,7 @@
 //!   log p(z | k) = logsumexp_{c in k} [ log w_c + log N(z; mu_c, Sigma_c) ]
 //!   grad log p(z | k) = - sum_{c in k} r_c (z - mu_c) / sigma_c^2,   r_c the responsibilities within class k
 //!
-//! The posterior is log p(k | z) = log p(z | k) / T + log pi_k + const, T the model's temperature.
+//! The posterior is log p(k | z) = log p(z | k) / T + log pi_k + const, T the flow's temperature.
 
 use ndarray::{Array1, ArrayView1};
 use semisup::metrics::log_sum_exp;
@@ -21,7 +21,7 @@ pub(super) struct Latent {
 
 impl Latent {
     pub fn of(model: &Model) -> Self {
-        Self::new(model.gmm().mixture(), model.temperature())
+        Self::new(model.gmm().mixture(), model.flow_temperature())
     }
 
     pub fn new(mixture: &Mixture, temperature: f64) -> Self {

@@ -9,15 +9,18 @@ use flowgmm_data::{Encoding, ImageLayout};
 use semisup::Preprocess;
 use serde::{Deserialize, Serialize};
 
-use super::{Model, Provenance};
+use super::{
+    Blend, Model, Provenance,
+    blend::BlendWeights,
+};
 use crate::{
     Error, Result,
     recipe::Decision,
     rows::{Rows, TextColumn},
 };
 
-/// The version of the file format this program writes. It reads version 3, too.
-pub const FORMAT: u32 = 4;
+/// The version of the file format this program writes. It reads versions 3 and 4, too.
+pub const FORMAT: u32 = 5;
 
 /// Everything of a model file but its tensors.
 #[derive(Serialize, Deserialize)]
@@ -28,6 +31,9 @@ struct Header {
     preprocess: Preprocess,
     classes: Vec<String>,
     temperature: f64,
+    /// The forest beside the flow, whose trees are tensors; since version 5.
+    #[serde(default)]
+    blend: Option<BlendWeights>,
     typical: Vec<f64>,
     decisions: Vec<Decision>,
     provenance: Provenance,
@@ -70,6 +76,7 @@ impl From<Header3> for Header {
             preprocess,
             classes,
             temperature,
+            blend: None,
             typical,
             decisions,
             provenance,
@@ -123,18 +130,28 @@ impl Model {
             preprocess: self.preprocess.clone(),
             classes: self.classes.clone(),
             temperature: self.temperature,
+            blend: self.blend.as_ref().map(|blend| blend.weights),
             typical: self.typical.clone(),
             decisions: self.decisions.clone(),
             provenance: self.provenance.clone(),
             history: self.history.clone(),
         };
         let header = serde_json::to_string(&header).expect("plain data");
-        Container { header, tensors: model_tensors(&self.gmm, "") }
+        let mut container = Container { header, tensors: model_tensors(&self.gmm, "") };
+        if let Some(blend) = &self.blend {
+            blend.to_tensors(&mut container);
+        }
+        container
     }
 
     fn from_container(mut file: Container, place: &Place) -> std::result::Result<Self, String> {
         let header = Header::read(&file.header)?;
         header.check()?;
+        let (dim, n_classes) = (header.rows.dim(), header.classes.len());
+        let blend = match header.blend {
+            None => None,
+            Some(weights) => Some(Blend::from_tensors(weights, &mut file, dim, n_classes)?),
+        };
         let stored: usize = file.tensors.values().map(|(_, values)| values.len()).sum();
         if header.spec.n_parameters() != Some(stored) {
             return Err(format!("it holds {stored} numbers, its architecture needs another count"));
@@ -147,7 +164,7 @@ impl Model {
         let Header {
             rows, preprocess, classes, temperature, typical, decisions, provenance, history, ..
         } = header;
-        Ok(Self { rows, preprocess, gmm, classes, temperature, typical, decisions, provenance, history })
+        Ok(Self { rows, preprocess, gmm, classes, temperature, blend, typical, decisions, provenance, history })
     }
 }
 
@@ -156,7 +173,7 @@ impl Header {
         let unreadable = |error: serde_json::Error| format!("its header is not readable: {error}");
         let version: Version = serde_json::from_str(text).map_err(unreadable)?;
         match version.format {
-            FORMAT => serde_json::from_str(text).map_err(unreadable),
+            4 | FORMAT => serde_json::from_str(text).map_err(unreadable),
             3 => {
                 let old: Header3 = serde_json::from_str(text).map_err(unreadable)?;
                 let columns = old.columns.clone();
@@ -167,7 +184,7 @@ impl Header {
                 }
             }
             format => Err(format!(
-                "it has format {format}, this program reads formats 3 and {FORMAT}; use the version that wrote it, or fit \
+                "it has format {format}, this program reads formats 3 to {FORMAT}; use the version that wrote it, or fit \
                  again"
             )),
         }

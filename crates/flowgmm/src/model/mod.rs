@@ -3,6 +3,7 @@
 //! Numbers come in and go out in the user's own columns and units. log p(x) refers to those units whenever the
 //! preprocessing is invertible; behind a projection it is the density of the projected row, and says so.
 
+pub(crate) mod blend;
 mod describe;
 mod file;
 mod predictions;
@@ -25,6 +26,7 @@ use crate::{
     rows::Rows,
 };
 
+pub use blend::Blend;
 pub use file::FORMAT;
 pub use predictions::Predictions;
 
@@ -59,8 +61,10 @@ pub struct Model {
     pub(crate) preprocess: Preprocess,
     pub(crate) gmm: FlowGmm,
     pub(crate) classes: Vec<String>,
-    /// What the logarithms of posteriors are divided by.
+    /// What the logarithms of the flow's posteriors are divided by.
     pub(crate) temperature: f64,
+    /// The forest beside the flow.
+    pub(crate) blend: Option<Blend>,
     /// Quantiles of log p(x) over training rows, evenly spaced from the smallest to the largest.
     pub(crate) typical: Vec<f64>,
     pub(crate) decisions: Vec<Decision>,
@@ -114,10 +118,36 @@ impl Model {
         &self.decisions
     }
 
-    /// T in log p(k | x) = log p(x | k) / T + log pi_k + const; 1 unless calibrated. It is the paper's sigma^2 (section 6.1):
-    /// widening every Gaussian by sigma divides the differences of their log-densities by sigma^2.
+    /// T, which the logits of predictions ([`Predictions::logits`]) are divided by; 1 unless calibrated. Without a forest it is
+    /// the paper's sigma^2 (section 6.1): widening every Gaussian by sigma divides the differences of their log-densities by
+    /// sigma^2.
     pub fn temperature(&self) -> f64 {
+        self.blend.as_ref().map_or(self.temperature, |blend| blend.weights.temperature)
+    }
+
+    /// T in the flow's own posterior, log p(k | x) = log p(x | k) / T + log pi_k + const.
+    pub fn flow_temperature(&self) -> f64 {
         self.temperature
+    }
+
+    /// The forest beside the flow; `None` if predictions are the flow's own Bayes rule.
+    pub fn blend(&self) -> Option<&Blend> {
+        self.blend.as_ref()
+    }
+
+    /// The model without the forest: predictions by the flow's own Bayes rule (eq. 5 of the paper).
+    pub fn pure_flow(mut self) -> Self {
+        self.blend = None;
+        self
+    }
+
+    /// What is added to the logits of predictions after they are divided by T, `[K]`: the flow's log pi_k, or 0 where a forest
+    /// is in the logits.
+    pub fn logit_bias(&self) -> Vec<f64> {
+        match self.blend {
+            Some(_) => vec![0.0; self.classes.len()],
+            None => self.log_prior(),
+        }
     }
 
     /// log pi_k: how common the model takes each class to be, `[K]`.
@@ -133,17 +163,20 @@ impl Model {
     /// The model at another temperature, above 0.
     pub fn at_temperature(mut self, temperature: f64) -> Self {
         assert!(temperature.is_finite() && temperature > 0.0, "a temperature is positive");
-        self.temperature = temperature;
+        match &mut self.blend {
+            Some(blend) => blend.weights.temperature = temperature,
+            None => self.temperature = temperature,
+        }
         self
     }
 
     /// The model with its probabilities calibrated on labelled rows, by the temperature of least NLL, with a weak prior at
     /// the present one: few rows without a mistake do not make the model certain.
-    pub fn calibrated(mut self, x: ArrayView2<f64>, y: &[usize]) -> Self {
-        let log_conditional = self.score(x).log_conditional;
-        let (prior, near) = (self.log_prior(), self.temperature);
-        self.temperature = semisup::metrics::fit_temperature_near(log_conditional.view(), &prior, y, near);
-        self
+    pub fn calibrated(self, x: ArrayView2<f64>, y: &[usize]) -> Self {
+        let logits = self.score(x).logits;
+        let (bias, near) = (self.logit_bias(), self.temperature());
+        let temperature = semisup::metrics::fit_temperature_near(logits.view(), &bias, y, near);
+        self.at_temperature(temperature)
     }
 
     /// Whether log p is that of the projected row only, because what preprocessing drops has no density.

@@ -4,13 +4,15 @@
 //! x ─preprocess, f→ z, log p(x, k)      log p(x) = logsumexp_k log p(x, k)
 //! log p(k | x) = log p(x | k) / T + log pi_k + const                       (eq. 5 of the paper at T = 1)
 //! ```
+//!
+//! Where a forest stands beside the flow, predictions rest on both: see [`blend`](super::blend).
 
 use flowgmm_core::{SCORING_BATCH, tensor::to_array};
 use flowgmm_data::{Cells, Column, Frame};
 use ndarray::{Array1, Array2, ArrayView2, s};
 use semisup::metrics::{arg_max, log_sum_exp};
 
-use super::Model;
+use super::{Model, blend};
 use crate::{Error, Result, rows::numbers, source::RowNames};
 
 /// What a model says about rows.
@@ -18,6 +20,9 @@ use crate::{Error, Result, rows::numbers, source::RowNames};
 pub struct Predictions {
     /// log p(k | x), `[n, K]`.
     pub log_probs: Array2<f64>,
+    /// What log p(k | x) is made of by T: log_softmax_k(logits / T + bias), `[n, K]`; see [`Model::temperature`] and
+    /// [`Model::logit_bias`]. Without a forest log p(x | k), up to a constant of the row.
+    pub logits: Array2<f64>,
     /// log p(x | k), `[n, K]`, in the units of `log_marginal`.
     pub log_conditional: Array2<f64>,
     /// log p(x), `[n]`, in the user's units unless [`Model::likelihood_is_projected`].
@@ -93,10 +98,18 @@ impl Model {
             z.slice_mut(rows).assign(&to_array(&densities.z));
         }
         let gain = self.preprocess.log_density_gain(x);
-        self.posterior(log_joint, gain, z)
+        let flow = self.posterior(log_joint, gain, z);
+        match &self.blend {
+            None => flow,
+            Some(blend) => {
+                let logits = blend.logits(flow.log_probs.view(), x);
+                let log_probs = blend::tempered(logits.view(), blend.weights.temperature);
+                Predictions { log_probs, logits, ..flow }
+            }
+        }
     }
 
-    /// The posterior of log p(x, k) `[n, K]`, which is in the flow's units; `gain` is what log p(x) gains in the user's.
+    /// The flow's posterior of log p(x, k) `[n, K]`, which is in the flow's units; `gain` is what log p(x) gains in the user's.
     fn posterior(&self, log_joint: Array2<f64>, gain: Option<Vec<f64>>, z: Array2<f64>) -> Predictions {
         let log_prior = Array1::from(self.log_prior());
         let mut log_probs = log_joint;
@@ -118,6 +131,7 @@ impl Model {
             }
             conditional += gain;
         }
-        Predictions { log_probs, log_conditional, log_marginal, z }
+        let logits = log_conditional.clone();
+        Predictions { log_probs, logits, log_conditional, log_marginal, z }
     }
 }

@@ -115,6 +115,7 @@ impl FitConfig {
                 alpha: 0.99,
             })],
             calibration: None,
+            forest: None,
             multi_start: MultiStart { starts: 1, fraction: 0.1, folds: 3 },
             train: TrainConfig {
                 steps: 2500,

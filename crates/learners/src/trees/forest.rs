@@ -1,12 +1,14 @@
 //! Forests of classification trees: p(k | x) is the mean over trees of the class shares in the leaf of x.
 
-use ndarray::{Array2, ArrayView2, Axis};
+use std::borrow::Cow;
+
+use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
 use rand::Rng as _;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::columns::{Columns, single};
-use super::grow::{Grown, Rows, grow};
+use super::grow::{Grown, Limits, Rows, grow};
 use super::nodes::{Nodes, ensure};
 use super::{MaxFeatures, Sampling, TreeSettings};
 use crate::Result;
@@ -22,11 +24,11 @@ const CHUNK: usize = 256;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Forest {
-    dim: usize,
-    n_classes: usize,
-    nodes: Nodes,
-    /// Class shares in leaves that could not be made pure, as rows of different classes have equal values.
-    mixed: Vec<f32>, // [n_mixed, n_classes]
+    pub(super) dim: usize,
+    pub(super) n_classes: usize,
+    pub(super) nodes: Nodes,
+    /// Class shares in leaves that are not pure, as they are too small to be split, or their rows have equal values.
+    pub(super) mixed: Vec<f32>, // [n_mixed, n_classes]
 }
 
 impl Forest {
@@ -40,23 +42,59 @@ impl Forest {
         settings: &TreeSettings,
         seed: u64,
     ) -> Result<Self> {
-        positive("n_trees", settings.n_trees)?;
         let weights = check_rows(x, y, n_classes, weights)?;
-        let columns = Columns::of(x);
         let y: Vec<u32> = y.iter().map(|&k| k as u32).collect();
-        let data = Rows { columns: &columns, y: &y, n_classes };
-        let max_features = settings.max_features.of(x.ncols());
+        Self::fit_drawn(x, n_classes, &weights, settings, seed, |_| Cow::Borrowed(&y))
+    }
+
+    /// Fits rows x `[n, dim]` whose classes are uncertain: the class of row i has the distribution q_i of q
+    /// `[n, n_classes]`, whose rows sum to 1. Every tree draws the classes anew (multiple imputation, Rubin 1987), so that
+    /// the forest is as uncertain as its targets are. Tree i draws from stream i of the seed.
+    pub fn fit_soft(
+        x: ArrayView2<f64>,
+        q: ArrayView2<f64>,
+        weights: Option<&[f64]>,
+        settings: &TreeSettings,
+        seed: u64,
+    ) -> Result<Self> {
+        let n_classes = q.ncols();
+        let most = semisup::metrics::arg_max(q);
+        let weights = check_rows(x, &most, n_classes, weights)?;
+        Self::fit_drawn(x, n_classes, &weights, settings, seed, |rng| {
+            Cow::Owned(q.rows().into_iter().map(|q| drawn(q, rng)).collect())
+        })
+    }
+
+    /// A forest whose trees have the classes that `classes` gives them.
+    fn fit_drawn<'y>(
+        x: ArrayView2<f64>,
+        n_classes: usize,
+        weights: &[f64],
+        settings: &TreeSettings,
+        seed: u64,
+        classes: impl Fn(&mut semisup::Rng) -> Cow<'y, [u32]> + Sync,
+    ) -> Result<Self> {
+        positive("n_trees", settings.n_trees)?;
+        positive("min_samples_leaf", settings.min_samples_leaf)?;
+        let columns = Columns::of(x);
+        let limits = Limits {
+            splitter: settings.splitter,
+            max_features: settings.max_features.of(x.ncols()),
+            min_leaf: settings.min_samples_leaf,
+        };
         let grown: Vec<Grown> = (0..settings.n_trees)
             .into_par_iter()
             .map(|tree| {
                 let mut rng = semisup::rng(seed);
                 rng.set_stream(tree as u64);
-                let weights = settings.sampling.draw(&weights, &mut rng);
-                grow(&data, &weights, settings.splitter, max_features, rng)
+                let y = classes(&mut rng);
+                let weights = settings.sampling.draw(weights, &mut rng);
+                grow(&Rows { columns: &columns, y: &y, n_classes }, &weights, limits, rng)
             })
             .collect();
         let mut forest = Self { dim: x.ncols(), n_classes, nodes: Nodes::new(), mixed: Vec::new() };
         grown.into_iter().for_each(|grown| forest.push(grown));
+        forest.check_exact()?;
         Ok(forest)
     }
 
@@ -96,6 +134,15 @@ impl Forest {
         })
     }
 
+    /// p(k | x) of rows, `[n, n_classes]`, all above 0: half a tree more, whose leaves hold all classes alike.
+    ///
+    /// # Panics
+    /// If x does not have as many columns as the forest was fitted to.
+    pub fn smoothed(&self, x: ArrayView2<f64>) -> Array2<f64> {
+        let (n, k) = (self.n_trees() as f64, self.n_classes as f64);
+        self.probs(x).mapv(|p| (n * p + 0.5 / k) / (n + 0.5))
+    }
+
     /// Checks a forest from a file: trees of `dim` columns whose leaves hold valid distributions over `n_classes`.
     pub fn validate(&self, dim: usize, n_classes: usize) -> Result<()> {
         let sizes = (self.dim, self.n_classes);
@@ -122,6 +169,16 @@ impl Forest {
     pub fn n_nodes(&self) -> usize {
         self.nodes.n_nodes()
     }
+}
+
+/// A class drawn from a distribution.
+fn drawn(q: ArrayView1<f64>, rng: &mut semisup::Rng) -> u32 {
+    let mut left = rng.random::<f64>() * q.sum();
+    let passed = q.iter().take_while(|&&q| {
+        left -= q;
+        left >= 0.
+    });
+    passed.count().min(q.len() - 1) as u32
 }
 
 impl MaxFeatures {

@@ -1,4 +1,4 @@
-//! One classification tree, grown until its leaves are pure.
+//! One classification tree, grown until its leaves are pure or too small to be split.
 //!
 //! A split of a node sends rows with x_j <= t left. It is the one of largest
 //!
@@ -38,11 +38,20 @@ struct Split {
     threshold: f32,
 }
 
+/// What bounds the splits of a tree.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    pub splitter: Splitter,
+    /// Columns that are tried for a split.
+    pub max_features: usize,
+    /// Rows of a leaf, at least.
+    pub min_leaf: usize,
+}
+
 struct Grower<'a> {
     data: &'a Rows<'a>,
     weights: &'a [f64], // [n]
-    splitter: Splitter,
-    max_features: usize,
+    limits: Limits,
     rows: Vec<u32>,     // a node owns a range of it
     features: Vec<u32>, // [dim], in the order of the last draws
     total: Vec<f64>,    // [n_classes], of the node
@@ -52,14 +61,13 @@ struct Grower<'a> {
 }
 
 /// Grows a tree from the rows whose weight is above 0. There must be one.
-pub(super) fn grow(data: &Rows, weights: &[f64], splitter: Splitter, max_features: usize, rng: Rng) -> Grown {
+pub(super) fn grow(data: &Rows, weights: &[f64], limits: Limits, rng: Rng) -> Grown {
     let rows: Vec<u32> = (0..data.columns.n() as u32).filter(|&row| weights[row as usize] > 0.).collect();
     let zeros = vec![0.; data.n_classes];
     let mut grower = Grower {
         data,
         weights,
-        splitter,
-        max_features,
+        limits,
         rows,
         features: (0..data.columns.dim() as u32).collect(),
         total: zeros.clone(),
@@ -80,7 +88,8 @@ impl Grower<'_> {
             }
             self.count(node.clone());
             let pure = self.pure_class();
-            let split = if pure.is_none() { self.split(node.clone()) } else { None };
+            let splits = pure.is_none() && node.len() >= 2 * self.limits.min_leaf;
+            let split = if splits { self.split(node.clone()) } else { None };
             match (pure, split) {
                 (Some(k), _) => tree.leaf(k as u32, 0.),
                 (None, Some(split)) => {
@@ -115,17 +124,17 @@ impl Grower<'_> {
         present.next().is_none().then_some(first)
     }
 
-    /// The best candidate; None if all columns are constant in the node.
+    /// The best candidate; None if all columns are constant in the node, or leave too few rows on a side.
     fn split(&mut self, node: Range<usize>) -> Option<Split> {
         let mut best: Option<Split> = None;
         let (mut undrawn, mut tried) = (self.features.len(), 0);
-        while undrawn > 0 && (tried < self.max_features || best.is_none()) {
+        while undrawn > 0 && (tried < self.limits.max_features || best.is_none()) {
             let drawn = self.rng.random_range(0..undrawn);
             undrawn -= 1;
             tried += 1;
             self.features.swap(drawn, undrawn);
             let feature = self.features[undrawn];
-            let candidate = match self.splitter {
+            let candidate = match self.limits.splitter {
                 Splitter::Random => self.random_split(node.clone(), feature),
                 Splitter::Best => self.best_split(node.clone(), feature),
             };
@@ -138,7 +147,7 @@ impl Grower<'_> {
         best
     }
 
-    /// A threshold drawn between the least and the largest value.
+    /// A threshold drawn between the least and the largest value; None if it leaves too few rows on a side.
     fn random_split(&mut self, node: Range<usize>, feature: u32) -> Option<Split> {
         let (values, rows) = (self.data.columns.column(feature as usize), &self.rows[node]);
         let (mut least, mut largest) = (f32::MAX, f32::MIN);
@@ -154,9 +163,15 @@ impl Grower<'_> {
         let drawn = (from + (to - from) * self.rng.random::<f64>()) as f32;
         let threshold = if drawn < largest { drawn } else { least };
         self.left.fill(0.);
+        let mut n_left = 0;
         for &row in rows {
             let (row, k) = (row as usize, self.data.y[row as usize] as usize);
-            self.left[k] += if values[row] <= threshold { self.weights[row] } else { 0. };
+            let left = values[row] <= threshold;
+            n_left += usize::from(left);
+            self.left[k] += if left { self.weights[row] } else { 0. };
+        }
+        if n_left.min(rows.len() - n_left) < self.limits.min_leaf {
+            return None;
         }
         let (mut l, mut r, mut l2, mut r2) = (0., 0., 0., 0.);
         for (left, total) in self.left.iter().zip(&self.total) {
@@ -183,7 +198,8 @@ impl Grower<'_> {
         let mut r: f64 = self.total.iter().sum();
         let mut r2: f64 = self.total.iter().map(|weight| weight * weight).sum();
         let mut best: Option<Split> = None;
-        for pair in self.sorted.windows(2) {
+        let (n, least) = (self.sorted.len(), self.limits.min_leaf);
+        for (before, pair) in self.sorted.windows(2).enumerate() {
             let (row, after) = (pair[0] as u32 as usize, pair[1] as u32 as usize);
             let (weight, k) = (self.weights[row], self.data.y[row] as usize);
             let right = self.total[k] - self.left[k];
@@ -192,7 +208,7 @@ impl Grower<'_> {
             l += weight;
             r -= weight;
             self.left[k] += weight;
-            if values[row] < values[after] {
+            if values[row] < values[after] && before + 1 >= least && n - before - 1 >= least {
                 let score = l2 / l + r2 / r;
                 if best.as_ref().is_none_or(|best| score > best.score) {
                     let threshold = middle(values[row], values[after]);

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Error, Result};
 
 /// Stands in place of a feature in a leaf.
-const LEAF: u32 = u32::MAX;
+pub(super) const LEAF: u32 = u32::MAX;
 
 /// The nodes of one tree that is being grown.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -68,10 +68,10 @@ pub(super) struct Leaf {
 #[serde(deny_unknown_fields)]
 pub(super) struct Nodes {
     /// The first node of each tree, and the number of nodes.
-    starts: Vec<u64>, // [n_trees + 1]
-    feature: Vec<u32>,
-    threshold: Vec<f32>,
-    next: Vec<u32>,
+    pub starts: Vec<u64>, // [n_trees + 1]
+    pub feature: Vec<u32>,
+    pub threshold: Vec<f32>,
+    pub next: Vec<u32>,
 }
 
 impl Nodes {

@@ -1,0 +1,188 @@
+//! Held-out labels decide how much the flow counts beside the forest, and how sure both may be.
+//!
+//! For each fold of the labelled rows, teachers, flow and forest learn again without its labels, the flow by a short run:
+//!
+//! ```text
+//! p(w | labels) ~ Beta(w; a, b) prod_i [ w p_flow(y_i | x_i) + (1 - w) p_forest(y_i | x_i) ]      the weight is its mean
+//! ```
+//!
+//! With few labels the mean stays near the prior's, with many it follows them: nothing switches.
+
+use std::sync::{
+    Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use flowgmm_core::train::{Control, Purpose, TrainConfig, TrainState, stream};
+use ndarray::{Array2, ArrayView2, Axis};
+use rayon::prelude::*;
+use semisup::{metrics::arg_max, split};
+
+use super::Fitter;
+use crate::{
+    Error, Result,
+    config::ForestConfig,
+    observer::{Observer, Phase},
+    prepared::Prepared,
+};
+use flowgmm_core::checkpoint::Progress;
+
+/// The Beta prior of the flow's weight.
+const PRIOR: (f64, f64) = (1.0, 2.0);
+/// Weights that are integrated over.
+const GRID: usize = 200;
+
+/// What flows and forests that were not shown them say of the labelled rows.
+pub(super) struct HeldOut {
+    /// log p(x, k) by the flows, `[n, K]`.
+    pub log_joint: Array2<f64>,
+    /// p(k | x) by the forests, `[n, K]`; 0 without a forest.
+    pub forest: Array2<f64>,
+    /// The classes, `[n]`.
+    pub y: Vec<usize>,
+}
+
+impl HeldOut {
+    /// The flow's expected accuracy, given what was expected before and how many labels that counts as.
+    pub(super) fn flow_accuracy(&self, (expected, labels): (f64, f64)) -> f64 {
+        let hits = arg_max(self.log_joint.view()).iter().zip(&self.y).filter(|(a, b)| a == b).count();
+        (hits as f64 + expected * labels) / (self.y.len() as f64 + labels)
+    }
+}
+
+impl Fitter<'_> {
+    /// Fits without each fold in turn, several at once; `None` if no label can be held out.
+    pub(super) fn hold_out(
+        &self,
+        problem: &Prepared,
+        folds: usize,
+        fraction: f64,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<HeldOut>> {
+        let y = problem.y_labelled();
+        let folds = split::folds(&y, folds, &mut stream(self.seed, Purpose::Folds, u64::MAX >> 16));
+        if folds.is_empty() {
+            return Ok(None);
+        }
+        let mut short = self.config.train.clone();
+        short.steps = ((short.steps as f64 * fraction) as usize).max(1);
+        observer.phase(&Phase::HoldingOut { folds: folds.len() }, Some(short.steps * folds.len()));
+        let (done, watched) = (AtomicUsize::new(0), Mutex::new(observer));
+        // A fit of its own for each fold: this one's checkpoints are not theirs.
+        let (fit, data, seed, engine, place) = (self.config, self.data, self.seed, self.engine, &self.place);
+        let found: Vec<Result<HeldOut>> = folds
+            .par_iter()
+            .map(|held| {
+                let mut observer = Shared { observer: &watched, done: &done, last: 0 };
+                let fitter = Fitter::new(fit, data, seed).engine(engine).place(place.clone());
+                fitter.fold(problem, &short, held, &mut observer)
+            })
+            .collect();
+        let mut all = HeldOut {
+            log_joint: Array2::zeros((0, data.n_classes())),
+            forest: Array2::zeros((0, data.n_classes())),
+            y: Vec::new(),
+        };
+        for part in found {
+            match part {
+                Ok(part) => {
+                    all.log_joint.append(Axis(0), part.log_joint.view()).expect("as many classes");
+                    all.forest.append(Axis(0), part.forest.view()).expect("as many classes");
+                    all.y.extend(part.y);
+                }
+                Err(Error::Diverged { .. }) => {}
+                Err(other) => return Err(other),
+            }
+        }
+        Ok((!all.y.is_empty()).then_some(all))
+    }
+
+    /// What a flow and a forest that are not shown a fold say of it.
+    fn fold(
+        &self,
+        problem: &Prepared,
+        short: &TrainConfig,
+        held: &[usize],
+        observer: &mut dyn Observer,
+    ) -> Result<HeldOut> {
+        let shown = problem.without(held, observer)?;
+        let at: Vec<usize> = held.iter().map(|&at| problem.labelled_row(at)).collect();
+        let forest = match self.config.forest {
+            None => Array2::zeros((held.len(), self.data.n_classes())),
+            Some(ForestConfig { n_trees }) => {
+                let forest = problem.forest(self.data.x(), &shown, n_trees, self.seed)?;
+                forest.smoothed(self.data.x().select(Axis(0), &at).view())
+            }
+        };
+        let rows = problem.rows(&shown);
+        let state = TrainState::new(self.fresh(problem, &shown, self.seed, observer)?, short);
+        let (state, gmm) = self.train(short, &rows, self.seed, state, &Progress::default(), observer)?;
+        let log_joint = problem.joint_of(&gmm, held);
+        if !log_joint.iter().all(|v| v.is_finite()) {
+            let cause = "a held-out row has no finite density".to_string();
+            return Err(Error::Diverged { step: state.step, cause, rollbacks: state.rollbacks });
+        }
+        let y = problem.y_labelled();
+        Ok(HeldOut { log_joint, forest, y: held.iter().map(|&at| y[at]).collect() })
+    }
+}
+
+/// The mean weight of the flow, given what both say of held-out labels: log-probabilities of the flow, probabilities of the
+/// forest, both `[n, K]`.
+pub(super) fn flow_weight(flow: ArrayView2<f64>, forest: ArrayView2<f64>, y: &[usize]) -> f64 {
+    let own = |i: usize| (flow[[i, y[i]]].exp(), forest[[i, y[i]]]);
+    let of_labels: Vec<(f64, f64)> = (0..y.len()).map(own).collect();
+    let (a, b) = PRIOR;
+    let log_posterior = |w: f64| {
+        let prior = (a - 1.0) * w.ln() + (b - 1.0) * (1.0 - w).ln();
+        prior + of_labels.iter().map(|(flow, forest)| (w * flow + (1.0 - w) * forest).ln()).sum::<f64>()
+    };
+    let weights: Vec<f64> = (0..GRID).map(|i| (i as f64 + 0.5) / GRID as f64).collect();
+    let logs: Vec<f64> = weights.iter().map(|&w| log_posterior(w)).collect();
+    let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let mass: Vec<f64> = logs.iter().map(|log| (log - most).exp()).collect();
+    weights.iter().zip(&mass).map(|(w, mass)| w * mass).sum::<f64>() / mass.iter().sum::<f64>()
+}
+
+/// The mean of the prior, where no label can be held out.
+pub(super) fn prior_weight() -> f64 {
+    PRIOR.0 / (PRIOR.0 + PRIOR.1)
+}
+
+/// Sums the steps of several fits for one observer.
+struct Shared<'a, 'b> {
+    observer: &'a Mutex<&'b mut dyn Observer>,
+    done: &'a AtomicUsize,
+    last: usize,
+}
+
+impl Observer for Shared<'_, '_> {
+    fn progress(&mut self, done: usize) -> Control {
+        // Phases before the training of a fold count otherwise: only a rise by one is a training step.
+        let steps = usize::from(done == self.last + 1);
+        self.last = done;
+        let all = self.done.fetch_add(steps, Ordering::Relaxed) + steps;
+        self.observer.lock().expect("nobody panics in progress").progress(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+
+    #[test]
+    fn the_weight_follows_held_out_labels_and_stays_near_the_prior_without_them() {
+        let (sure, unsure) = (array![[0.95, 0.05]], array![[0.5, 0.5]]);
+        let repeat = |p: &Array2<f64>, n: usize| Array2::from_shape_fn((n, 2), |(_, k)| p[[0, k]]);
+        let weight = |flow: &Array2<f64>, forest: &Array2<f64>, n: usize| {
+            flow_weight(repeat(flow, n).ln().view(), repeat(forest, n).view(), &vec![0; n])
+        };
+        assert!((weight(&sure, &sure, 30) - prior_weight()).abs() < 0.01, "equally good: as before");
+        assert!(weight(&sure, &unsure, 100) > 0.9 && weight(&unsure, &sure, 100) < 0.05);
+        let few = weight(&sure, &unsure, 2);
+        assert!(few > prior_weight() && few < 0.6, "{few}: two labels do not decide");
+        assert!((flow_weight(Array2::zeros((0, 2)).view(), Array2::zeros((0, 2)).view(), &[]) - prior_weight()).abs() < 0.01);
+    }
+}
