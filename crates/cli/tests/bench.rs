@@ -32,7 +32,7 @@ fn a_plan_runs_once_resumes_and_fills_a_table() {
     let first = bench.run("bench moons.toml --data . --skip-absent --update page.md");
     let said = String::from_utf8_lossy(&first.stderr).into_owned();
     assert_eq!(first.status.code(), Some(0), "{said}");
-    assert_eq!(said.matches("moons draw").count(), 4, "{said}");
+    assert_eq!(said.matches("moons (5 per class) draw").count(), 4, "{said}");
     assert!(said.contains("skipped: elsewhere"), "{said}");
     let page = bench.read("page.md");
     assert!(page.starts_with("before\n") && page.ends_with("after\n"), "{page}");
@@ -41,7 +41,10 @@ fn a_plan_runs_once_resumes_and_fills_a_table() {
     assert_eq!(results.lines().count(), 4);
 
     let again = bench.run("bench moons.toml --data . --skip-absent");
-    assert!(!String::from_utf8_lossy(&again.stderr).contains("moons draw"), "nothing is done twice");
+    assert!(
+        !String::from_utf8_lossy(&again.stderr).contains("moons (5 per class) draw"),
+        "nothing is done twice"
+    );
     assert_eq!(bench.read("results/moons/results.jsonl"), results);
 }
 
