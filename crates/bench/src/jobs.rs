@@ -96,7 +96,7 @@ impl Runner<'_> {
         let loaded = all.loaded;
         let labels = match labels {
             LabelSource::PerClass(n) => DrawnLabels::PerClass(*n),
-            LabelSource::RandomPerClass(n) => DrawnLabels::Random(n * loaded.all.n_classes()),
+            LabelSource::RandomPerClass(n) => DrawnLabels::Random(n.saturating_mul(loaded.all.n_classes())),
             LabelSource::RandomTotal(n) => DrawnLabels::Random(*n),
             LabelSource::Split(file) => {
                 let place = (draw - self.plan.draws.first) as usize;

@@ -7,7 +7,7 @@
 //! name + Training -fit_learner-> LearnerFit -> predictions, scores
 //! ```
 //!
-//! What holds: a finished cell is on disk before the next begins, so a run can be killed and started again at any time; a
+//! What holds: a finished cell is on disk before its job begins another, so a run can be killed and started again at any time; a
 //! cell runs anew only if its data rule, labels, draw, learner or the learner's settings change; a cell that fails or
 //! panics is a result like others; a dataset that is not there is an error before any cell runs, unless the caller asks
 //! to skip it. The numbers do not depend on the number of threads as long as those of the learners do not; seconds and
@@ -52,6 +52,7 @@ mod compare;
 mod draw;
 mod error;
 mod events;
+mod falls;
 mod jobs;
 mod labels;
 mod learners;
@@ -75,6 +76,7 @@ pub use compare::{LearnerFit, LearnerReport, LearnerScores, fit_learner, fit_lea
 pub use draw::{DrawRule, DrawnLabels, draw_labels};
 pub use error::Error;
 pub use events::{Absent, FailedCells, RunEvent, RunObserver, RunOptions, RunReport, Skipped};
+pub use falls::{Fall, Falls};
 pub use flowgmm_learners::{AnyError, AnyLearner};
 pub use labels::LabelSource;
 pub use learners::{Diglm, DiglmModel, registry};
@@ -88,7 +90,7 @@ pub use registry::{Chosen, Registry};
 pub use results_file::{ResultsFile, read_records};
 pub use run::run;
 pub use stats::{MeanSd, Paired, least_p_flip, paired};
-pub use suite::{AgainstShares, Fall, Falls, Group, LARGE_SHORTFALL, Overall, Shortfall, Suite};
+pub use suite::{AgainstShares, Group, LARGE_SHORTFALL, Overall, Shortfall, Suite};
 pub use suite_table::suite_tables;
 pub use summary::{Entry, SIGNIFICANCE, Summary, SummaryRow, Versus};
 

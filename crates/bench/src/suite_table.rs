@@ -2,8 +2,9 @@
 
 use flowgmm_report::{Section, Table, TableCell as Shown, TableColumn};
 
+use crate::falls::{Fall, Falls};
 use crate::record::LEAST_PROBABILITY;
-use crate::suite::{Fall, Falls, Group, Overall, Shortfall, Suite};
+use crate::suite::{Group, Overall, Shortfall, Suite};
 
 const MEANS: [&str; 7] = [
     "learner",

@@ -40,6 +40,10 @@ fn a_plan_runs_once_resumes_and_fills_a_table() {
     let results = bench.read("results/moons/results.jsonl");
     assert_eq!(results.lines().count(), 4);
 
+    let at_once = bench.ok("bench moons.toml --data . --skip-absent --jobs 2 --out at-once --quiet");
+    assert_eq!(at_once, String::from_utf8_lossy(&first.stdout), "the same table from cells at once");
+    bench.fails("bench moons.toml --data . --jobs 0", 2, &["--jobs"]);
+
     let again = bench.run("bench moons.toml --data . --skip-absent");
     assert!(
         !String::from_utf8_lossy(&again.stderr).contains("moons (5 per class) draw"),
