@@ -4,7 +4,7 @@ use ndarray::{Array2, Axis};
 use rand::seq::SliceRandom;
 use semisup::{Labelled, Problem, SemiSupervised, rng};
 
-use crate::{Result, TestRows};
+use crate::{Error, Result, TestRows};
 
 /// What a draw keeps.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,6 +22,8 @@ pub struct DrawRule<'a> {
 pub enum DrawnLabels<'a> {
     /// The first of each class in the draw's order; all of a class that has fewer.
     PerClass(usize),
+    /// The first of all rows in the draw's order, whatever their class; all rows if there are fewer.
+    Random(usize),
     /// These rows, from 0.
     Rows(&'a [usize]),
 }
@@ -34,7 +36,9 @@ pub enum DrawnLabels<'a> {
 /// the problem are the labelled ones, then the unlabelled ones. More labels of the same draw include the fewer, with
 /// the same test rows.
 ///
-/// Fails if a class is left without a label.
+/// A class without a label in a draw at random is unknown to the learner: the training rows have the classes with labels
+/// only (their number may be smaller than that of the test rows, which keep theirs). Fails if fewer than two classes have
+/// labels, and for other than random labels if any class is left without one.
 ///
 /// # Panics
 /// If a row of [`DrawnLabels::Rows`] is out of range.
@@ -60,12 +64,22 @@ pub fn draw_labels(
     };
     let (labelled, mut unlabelled) = match rule.labels {
         DrawnLabels::PerClass(n) => first_of_each_class(all, &rows, n),
+        DrawnLabels::Random(n) => {
+            let rest = rows.split_off(n.min(rows.len()));
+            (rows, rest)
+        }
         DrawnLabels::Rows(labelled) => (labelled.to_vec(), rows),
     };
     unlabelled.truncate(rule.unlabelled_limit);
     let x: Array2<f64> = all.x().select(Axis(0), &[labelled.as_slice(), &unlabelled].concat());
-    let y = labelled.iter().map(|&row| Some(all.y()[row])).chain(unlabelled.iter().map(|_| None)).collect();
-    let train = SemiSupervised::new(x, y, all.classes().to_vec(), all.columns().to_vec())?;
+    let known = match rule.labels {
+        DrawnLabels::Random(_) => classes_of(all, &labelled)?,
+        DrawnLabels::PerClass(_) | DrawnLabels::Rows(_) => (0..all.n_classes()).collect(),
+    };
+    let class = |&row: &usize| known.binary_search(&all.y()[row]).ok();
+    let y = labelled.iter().map(class).chain(unlabelled.iter().map(|_| None)).collect();
+    let classes = known.iter().map(|&k| all.classes()[k].clone()).collect();
+    let train = SemiSupervised::new(x, y, classes, all.columns().to_vec())?;
     let train = train.with_steps(all.steps().to_vec()).with_image_shape(all.image_shape());
     Ok(Problem { train, test })
 }
@@ -79,6 +93,17 @@ fn first_of_each_class(all: &Labelled, rows: &[usize], n: usize) -> (Vec<usize>,
         *left -= usize::from(taken);
         taken
     })
+}
+
+/// The classes of rows, ascending: at least two.
+fn classes_of(all: &Labelled, rows: &[usize]) -> Result<Vec<usize>> {
+    let mut classes: Vec<usize> = rows.iter().map(|&row| all.y()[row]).collect();
+    classes.sort_unstable();
+    classes.dedup();
+    match classes[..] {
+        [class] => Err(Error::OneLabelledClass { n: rows.len(), class: all.classes()[class].clone() }),
+        _ => Ok(classes),
+    }
 }
 
 #[cfg(test)]
@@ -164,5 +189,26 @@ mod tests {
             draw_labels(&all, None, &rule(DrawnLabels::Rows(&rows[..20])), 1).is_err(),
             "a class without labels"
         );
+    }
+
+    #[test]
+    fn a_class_without_a_random_label_is_unknown_to_the_learner() {
+        let all = Toy::Pinwheel.sample(100, &mut rng(5)); // five classes
+        let problem = |n: usize, draw: u64| draw_labels(&all, None, &rule(DrawnLabels::Random(n)), draw);
+        let drawn = problem(3, 0).unwrap();
+        assert_eq!((drawn.train.labelled().len(), drawn.train.unlabelled().len()), (3, 77));
+        let (known, n_classes) = (drawn.train.classes(), drawn.train.n_classes());
+        assert!((2..=3).contains(&n_classes), "{known:?}");
+        assert_eq!((drawn.test.n(), drawn.test.n_classes()), (20, 5), "the test rows keep all classes");
+        // Each label is the class its row has in the table.
+        for (x, y) in drawn.train.x().rows().into_iter().zip(drawn.train.y()).take(3) {
+            let row = all.x().rows().into_iter().position(|row| row == x).unwrap();
+            assert_eq!(known[y.unwrap()], all.classes()[all.y()[row]]);
+        }
+        let stratified = draw_labels(&all, None, &rule(DrawnLabels::PerClass(1)), 0).unwrap();
+        assert_eq!(drawn.test, stratified.test);
+        assert_eq!(problem(500, 0).unwrap().train.unlabelled().len(), 0, "all rows if there are fewer");
+        let error = problem(1, 0).unwrap_err().to_string();
+        assert!(error.contains("1 random label is of class"), "{error}");
     }
 }

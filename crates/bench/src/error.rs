@@ -78,9 +78,20 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// Threads that the system does not give.
+    #[error("the threads of the jobs cannot be started: {0}")]
+    Threads(String),
     /// A Markdown file without the block.
     #[error("no block to replace: {0}")]
     Block(String),
+    /// Labels drawn at random that are all of one class.
+    #[error("{}: at least two classes are needed", one_class(*.n, .class))]
+    OneLabelledClass {
+        /// How many labels.
+        n: usize,
+        /// Their class.
+        class: String,
+    },
     /// Labels that cannot be drawn.
     #[error(transparent)]
     Data(#[from] semisup::Error),
@@ -91,11 +102,18 @@ fn listed(absent: &[Skipped]) -> String {
     absent.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
+fn one_class(n: usize, class: &str) -> String {
+    match n {
+        1 => format!("the 1 random label is of class '{class}'"),
+        _ => format!("all {n} random labels are of class '{class}'"),
+    }
+}
+
 impl Error {
     /// What the user can do about it.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Io { .. } => ErrorKind::Io,
+            Self::Io { .. } | Self::Threads(_) => ErrorKind::Io,
             Self::Toml(_) | Self::Plan(_) | Self::UnknownLearner { .. } | Self::Steps { .. } => {
                 ErrorKind::Request
             }
@@ -106,6 +124,7 @@ impl Error {
             | Self::BadLine { .. }
             | Self::Busy { .. }
             | Self::Block(_)
+            | Self::OneLabelledClass { .. }
             | Self::Data(_) => ErrorKind::Data,
         }
     }

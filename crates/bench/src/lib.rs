@@ -3,17 +3,19 @@
 //! ```text
 //! Plan (TOML) + Registry (name -> learner) + Loader (dataset -> rows)
 //!     -run-> results.jsonl (one line for each cell: dataset x labels x learner x draw)
-//!     -Summary-> Markdown, CSV, JSON, HTML
+//!     -Summary, Suite-> Markdown, CSV, JSON, HTML
 //! name + Training -fit_learner-> LearnerFit -> predictions, scores
 //! ```
 //!
-//! What holds: a finished cell is on disk before the next begins, so a run can be killed and started again at any time; a
+//! What holds: a finished cell is on disk before its job begins another, so a run can be killed and started again at any time; a
 //! cell runs anew only if its data rule, labels, draw, learner or the learner's settings change; a cell that fails or
 //! panics is a result like others; a dataset that is not there is an error before any cell runs, unless the caller asks
 //! to skip it. The numbers do not depend on the number of threads as long as those of the learners do not; seconds and
 //! memory do.
 //!
 //! ```
+//! use std::num::NonZeroUsize;
+//!
 //! use flowgmm::Control;
 //! use flowgmm_bench::{
 //!     Absent, FailedCells, LoadError, Loaded, Loader, Plan, PlanDataset, RunOptions, Summary, accuracy_table,
@@ -37,7 +39,7 @@
 //!     labels = 5
 //! "#)?;
 //! let results = std::env::temp_dir().join(format!("flowgmm-bench-doc-{}.jsonl", std::process::id()));
-//! let options = RunOptions { failed: FailedCells::Keep, absent: Absent::Error, version: "doc".into() };
+//! let options = RunOptions { failed: FailedCells::Keep, absent: Absent::Error, jobs: NonZeroUsize::MIN, version: "doc".into() };
 //! let report = run(&plan, &registry(), &results, &mut Moons, &options, &mut |_| Control::Continue)?;
 //! assert_eq!((report.ran, report.failed), (4, 0));
 //! let summary = Summary::new(&plan, &read_records(&results)?);
@@ -49,6 +51,10 @@
 mod compare;
 mod draw;
 mod error;
+mod events;
+mod falls;
+mod jobs;
+mod labels;
 mod learners;
 mod load;
 mod markdown;
@@ -62,23 +68,30 @@ mod results_file;
 mod run;
 mod stats;
 mod student;
+mod suite;
+mod suite_table;
 mod summary;
 
 pub use compare::{LearnerFit, LearnerReport, LearnerScores, fit_learner, fit_learner_watched};
 pub use draw::{DrawRule, DrawnLabels, draw_labels};
 pub use error::Error;
+pub use events::{Absent, FailedCells, RunEvent, RunObserver, RunOptions, RunReport, Skipped};
+pub use falls::{Fall, Falls};
 pub use flowgmm_learners::{AnyError, AnyLearner};
+pub use labels::LabelSource;
 pub use learners::{Diglm, DiglmModel, registry};
 pub use load::{DataDirectory, LoadError, Loaded, Loader};
 pub use markdown::{accuracy_table, comparison_table, explanation, replace_block, update_file};
-pub use output::{csv, json, write_outputs};
+pub use output::{csv, in_plan_order, json, write_outputs};
 pub use page::page;
-pub use plan::{Draws, LabelSource, Plan, PlanDataset, TestRows};
-pub use record::{CellKey, CellScores, Outcome, Record};
+pub use plan::{Draws, Plan, PlanDataset, TestRows};
+pub use record::{CellKey, CellScores, LEAST_PROBABILITY, Outcome, Record};
 pub use registry::{Chosen, Registry};
 pub use results_file::{ResultsFile, read_records};
-pub use run::{Absent, FailedCells, RunEvent, RunObserver, RunOptions, RunReport, Skipped, run};
+pub use run::run;
 pub use stats::{MeanSd, Paired, least_p_flip, paired};
+pub use suite::{AgainstShares, Group, LARGE_SHORTFALL, Overall, Shortfall, Suite};
+pub use suite_table::suite_tables;
 pub use summary::{Entry, SIGNIFICANCE, Summary, SummaryRow, Versus};
 
 /// What a fallible function of this crate returns.

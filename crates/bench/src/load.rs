@@ -161,7 +161,7 @@ fn option<'a>(dataset: &'a PlanDataset, name: &str) -> Option<&'a str> {
 fn split_files(dataset: &PlanDataset) -> Vec<String> {
     let file = |source| match source {
         LabelSource::Split(file) => Some(file),
-        LabelSource::PerClass(_) => None,
+        _ => None,
     };
     dataset.label_sources().into_iter().filter_map(file).collect()
 }

@@ -6,9 +6,18 @@ use crate::stats::{MeanSd, least_p_flip};
 use crate::summary::{Entry, SIGNIFICANCE, Summary, SummaryRow};
 use crate::{Error, LabelSource, Result};
 
+/// Most columns of data in a table; more are set down the page.
+const MOST_COLUMNS: usize = 12;
+
 /// Accuracy of all learners (down) on all data (across, with their labels), as in the paper's table 1: the best on each
-/// data in bold, those not significantly worse marked, and what that means.
+/// data in bold, those not significantly worse marked, and what that means. More data than a page is wide are set down,
+/// number of labels by number of labels, and learners across.
 pub fn accuracy_table(summary: &Summary) -> String {
+    let table = if summary.rows.len() > MOST_COLUMNS { data_down(summary) } else { data_across(summary) };
+    table + "\n" + &explanation(summary) + "\n"
+}
+
+fn data_across(summary: &Summary) -> String {
     let heads: Vec<String> = summary.rows.iter().map(head).collect();
     let mut text = format!("| learner | {} |\n", heads.join(" | "));
     text += &format!("|---|{}\n", "---|".repeat(heads.len()));
@@ -17,7 +26,20 @@ pub fn accuracy_table(summary: &Summary) -> String {
             summary.rows.iter().map(|row| shown(summary, row, i, &row.entries[i])).collect();
         text += &format!("| {learner} | {} |\n", cells.join(" | "));
     }
-    text + "\n" + &explanation(summary) + "\n"
+    text
+}
+
+fn data_down(summary: &Summary) -> String {
+    let mut rows: Vec<&SummaryRow> = summary.rows.iter().collect();
+    let first = |row: &SummaryRow| summary.rows.iter().position(|other| other.labels == row.labels);
+    rows.sort_by_key(|row| first(row));
+    let mut text = format!("| data | {} |\n", summary.learners.join(" | "));
+    text += &format!("|---|{}\n", "---|".repeat(summary.learners.len()));
+    for row in rows {
+        let cells = row.entries.iter().enumerate().map(|(i, entry)| shown(summary, row, i, entry));
+        text += &format!("| {} | {} |\n", head(row), cells.collect::<Vec<_>>().join(" | "));
+    }
+    text
 }
 
 /// Our learner against the best of the others on every dataset, by both significance tests.
@@ -31,7 +53,7 @@ pub fn comparison_table(summary: &Summary) -> String {
         text += &format!(
             "| {} | {} | {} | {} | {:+.1} | {} | {} |\n",
             row.dataset,
-            labels(&row.labels),
+            row.labels.short(),
             versus.learner,
             versus.rival,
             100. * paired.difference,
@@ -49,14 +71,7 @@ pub fn comparison_table(summary: &Summary) -> String {
 
 /// The data and their labels, as short as a table with many columns needs it.
 pub(crate) fn head(row: &SummaryRow) -> String {
-    format!("{} ({})", row.dataset, labels(&row.labels))
-}
-
-fn labels(source: &LabelSource) -> String {
-    match source {
-        LabelSource::PerClass(n) => n.to_string(),
-        LabelSource::Split(_) => source.to_string(),
-    }
+    format!("{} ({})", row.dataset, row.labels.short())
 }
 
 /// Mean and spread in percent; one draw has no spread.
@@ -82,8 +97,38 @@ fn shown(summary: &Summary, row: &SummaryRow, place: usize, entry: &Entry) -> St
     number + close + &partial
 }
 
-/// What the numbers, bold type and daggers of [`accuracy_table`] mean.
+/// What the numbers, bold type and daggers of [`accuracy_table`] mean, and where classes had no label.
 pub fn explanation(summary: &Summary) -> String {
+    numbers_explained(summary) + &random_explained(summary)
+}
+
+/// What happens to classes without a label, if labels are drawn at random.
+fn random_explained(summary: &Summary) -> String {
+    let is_random = |row: &&SummaryRow| {
+        matches!(row.labels, LabelSource::RandomPerClass(_) | LabelSource::RandomTotal(_))
+    };
+    let random: Vec<&SummaryRow> = summary.rows.iter().filter(is_random).collect();
+    if random.is_empty() {
+        return String::new();
+    }
+    let place = |row: &&SummaryRow| {
+        let most = row.without_label.iter().map(|(_, classes)| *classes).max()?;
+        let draws = counted(row.without_label.len(), "draw", "draws");
+        Some(format!("{} in {draws} (up to {})", head(row), counted(most, "class", "classes")))
+    };
+    let places: Vec<String> = random.iter().filter_map(place).collect();
+    let places = if places.is_empty() { "none".into() } else { places.join(", ") };
+    format!(
+        " At random: rows are drawn whatever their class; K is the number of classes. A class without a label is unknown \
+         to the learner, and its test rows count as errors: {places}."
+    )
+}
+
+fn counted(n: usize, one: &str, several: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { several })
+}
+
+fn numbers_explained(summary: &Summary) -> String {
     let draws = summary.draws;
     if draws == 1 {
         return "Test accuracy in percent, of one draw; in brackets, labels of each class, or the split. Bold: the best."

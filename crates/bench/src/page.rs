@@ -1,4 +1,5 @@
-//! The results as an HTML page: accuracy in one table, then accuracy against labels and time, and all metrics.
+//! The results as an HTML page: accuracy in one table, what it says over all data, then accuracy against labels and time,
+//! and all metrics.
 
 use flowgmm_report::{
     Grid, GridWidth, LineChart, Page, Plot, Section, Series, Stroke, Table, TableCell as Shown, TableColumn,
@@ -7,6 +8,7 @@ use flowgmm_report::{
 use crate::LabelSource;
 use crate::markdown::{explanation, head, p_text, percent};
 use crate::stats::MeanSd;
+use crate::suite_table::suite_sections;
 use crate::summary::{Entry, Summary, SummaryRow};
 
 /// Colours before they come again.
@@ -14,7 +16,7 @@ const COLOURS: usize = 10;
 
 /// The page of a summary.
 pub fn page(summary: &Summary) -> Page {
-    let mut sections = Vec::new();
+    let mut sections = suite_sections(&summary.suite);
     sections.extend(labels_section(summary));
     sections.push(time_section(summary));
     sections.extend(summary.rows.iter().map(metrics_section));
@@ -83,7 +85,7 @@ fn labels_chart(summary: &Summary, dataset: &str) -> Option<LineChart> {
         .filter(|row| row.dataset == dataset)
         .filter_map(|row| match row.labels {
             LabelSource::PerClass(n) => Some((n as f64, row)),
-            LabelSource::Split(_) => None,
+            _ => None,
         })
         .collect();
     if rows.len() < 2 {

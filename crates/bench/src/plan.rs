@@ -4,6 +4,9 @@
 //! title = "Few labels"
 //! learners = ["knn", "label-spreading"]
 //! ours = ["label-spreading"]        # optional: the first is compared with the best of the others
+//! rank = ["knn", "label-spreading"] # optional: those that are ranked over all tables; all learners if absent
+//! labels = [5, 20]                  # optional: for datasets that do not say; see `labels`
+//! only_at = { knn = 5 }             # optional: learners that run at these labels only
 //! unlabelled_limit = 100_000        # optional: most unlabelled rows
 //! budget_seconds = 3600             # optional: see `Plan::budget_seconds`
 //! steps = { mlp = 500 }             # optional: training steps, where they are not the learner's own
@@ -13,15 +16,20 @@
 //! [[dataset]]
 //! name = "optdigits"
 //! file = "tabular/optdigits.csv.gz"
-//! labels = [5, 20]                  # of each class; one number or several; or split = "FILE"
+//! labels = [5, { random_per_class = 5 }] # one number or several, of each class or at random; or split = "FILE"
 //! options = { header = "absent" }   # for whoever loads the file
 //! steps = { mlp = 900 }             # optional: before those of the plan
 //! ```
 
-use std::{collections::BTreeMap, collections::BTreeSet, fmt, fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
 
 use serde::{Deserialize, Serialize};
 
+use crate::labels::{LabelSource, Labels};
 use crate::{Error, Registry, Result};
 
 /// A plan that is consistent in itself; [`Plan::check`] compares it with the learners there are.
@@ -35,6 +43,15 @@ pub struct Plan {
     /// Our own learners: the first of them is compared with the best of all others.
     #[serde(default)]
     pub ours: Vec<String>,
+    /// The learners that are ranked, and are each other's rivals, over all tables; all learners if empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rank: Vec<String>,
+    /// The labels of datasets that do not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    labels: Option<Labels>,
+    /// Learners that run at these labels only.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    only_at: BTreeMap<String, Labels>,
     /// Which draws of labels.
     pub draws: Draws,
     /// How many rows are held out.
@@ -90,8 +107,8 @@ pub struct PlanDataset {
     /// Whatever else the loader has to know.
     #[serde(default)]
     pub options: BTreeMap<String, String>,
-    /// Labels of each class.
-    labels: Option<Counts>,
+    /// How many labels; the plan's if absent.
+    labels: Option<Labels>,
     /// A file of labelled rows, one list for each draw.
     split: Option<String>,
     /// Most unlabelled rows of this dataset; the plan's number if absent.
@@ -103,34 +120,6 @@ pub struct PlanDataset {
     steps: BTreeMap<String, usize>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-enum Counts {
-    One(usize),
-    Several(Vec<usize>),
-}
-
-/// Where labels come from.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LabelSource {
-    /// As many of each class, drawn.
-    PerClass(usize),
-    /// A list of rows in a file.
-    Split(String),
-}
-
-impl fmt::Display for LabelSource {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            LabelSource::PerClass(n) => write!(f, "{n} per class"),
-            LabelSource::Split(file) => {
-                write!(f, "{}", Path::new(file).file_stem().unwrap_or_default().to_string_lossy())
-            }
-        }
-    }
-}
-
 impl Plan {
     /// Reads and checks a file.
     pub fn read(path: &Path) -> Result<Plan> {
@@ -139,7 +128,10 @@ impl Plan {
 
     /// Reads and checks TOML.
     pub fn parse(text: &str) -> Result<Plan> {
-        let plan: Plan = toml::from_str(text)?;
+        let mut plan: Plan = toml::from_str(text)?;
+        for dataset in plan.datasets.iter_mut().filter(|dataset| dataset.split.is_none()) {
+            dataset.labels = dataset.labels.take().or_else(|| plan.labels.clone());
+        }
         plan.validate()?;
         Ok(plan)
     }
@@ -175,8 +167,20 @@ impl Plan {
 
     /// How many cells there are.
     pub fn n_cells(&self) -> usize {
-        let label_sources: usize = self.datasets.iter().map(|dataset| dataset.label_sources().len()).sum();
-        label_sources * self.learners.len() * self.draws.count as usize
+        let sources = self.datasets.iter().flat_map(PlanDataset::label_sources);
+        let learners: usize = sources.map(|labels| self.learners_at(&labels).count()).sum();
+        learners * self.draws.count as usize
+    }
+
+    /// The learners that run at these labels, in the order of the tables.
+    pub fn learners_at<'a>(&'a self, labels: &'a LabelSource) -> impl Iterator<Item = &'a String> {
+        let runs = |name: &&String| self.only_at.get(*name).is_none_or(|at| at.sources().contains(labels));
+        self.learners.iter().filter(runs)
+    }
+
+    /// The learners that are ranked, and are each other's rivals, over all tables.
+    pub fn ranked(&self) -> &[String] {
+        if self.rank.is_empty() { &self.learners } else { &self.rank }
     }
 
     /// 16 hexadecimal digits that differ where plans do.
@@ -197,8 +201,8 @@ impl Plan {
     /// What decides about rows and labels of a dataset beside the draw, in words.
     pub fn split_name(&self, dataset: &PlanDataset, labels: &LabelSource) -> String {
         let labels = match labels {
-            LabelSource::PerClass(_) => labels.to_string(),
             LabelSource::Split(file) => format!("{file} from draw {}", self.draws.first),
+            _ => labels.to_string(),
         };
         let TestRows { share, limit } = self.test_rows(dataset);
         let unlabelled = match self.unlabelled_limit(dataset) {
@@ -226,13 +230,25 @@ impl Plan {
         if let Some(name) = twice(self.datasets.iter().map(|dataset| &dataset.name)) {
             return fail(format!("dataset '{name}' is there twice"));
         }
-        if let Some(name) = self.ours.iter().find(|name| !self.learners.contains(name)) {
-            return fail(format!("'{name}' is in ours but not in learners"));
-        }
-        let mut stepped =
+        let stepped =
             self.datasets.iter().map(|dataset| &dataset.steps).chain([&self.steps]).flat_map(BTreeMap::keys);
-        if let Some(name) = stepped.find(|name| !self.learners.contains(name)) {
-            return fail(format!("'{name}' is in steps but not in learners"));
+        let named = (self.ours.iter().map(|name| ("ours", name)))
+            .chain(self.rank.iter().map(|name| ("rank", name)))
+            .chain(self.only_at.keys().map(|name| ("only_at", name)))
+            .chain(stepped.map(|name| ("steps", name)));
+        for (place, name) in named {
+            if !self.learners.contains(name) {
+                return fail(format!("'{name}' is in {place} but not in learners"));
+            }
+        }
+        if let Some(name) = twice(&self.rank) {
+            return fail(format!("rank: '{name}' is there twice"));
+        }
+        let asked: Vec<LabelSource> = self.datasets.iter().flat_map(PlanDataset::label_sources).collect();
+        for (name, at) in &self.only_at {
+            if let Some(labels) = at.sources().iter().find(|labels| !asked.contains(labels)) {
+                return fail(format!("only_at: '{name}' at {labels}, which no dataset has"));
+            }
         }
         if let Some(seconds) = self.budget_seconds.filter(|seconds| seconds.is_nan() || *seconds <= 0.) {
             return fail(format!("budget_seconds: found {seconds}, expected more than 0"));
@@ -245,8 +261,7 @@ impl PlanDataset {
     /// Where labels come from: one for each row of the tables.
     pub fn label_sources(&self) -> Vec<LabelSource> {
         match (&self.labels, &self.split) {
-            (Some(Counts::One(n)), _) => vec![LabelSource::PerClass(*n)],
-            (Some(Counts::Several(counts)), _) => counts.iter().map(|&n| LabelSource::PerClass(n)).collect(),
+            (Some(labels), _) => labels.sources(),
             (None, Some(file)) => vec![LabelSource::Split(file.clone())],
             (None, None) => Vec::new(),
         }
@@ -258,8 +273,8 @@ impl PlanDataset {
         if self.labels.is_some() == self.split.is_some() {
             return fail("give either labels (a number of each class, or several) or split (a file)");
         }
-        if sources.is_empty() || sources.contains(&LabelSource::PerClass(0)) {
-            return fail("labels: at least 1 of each class");
+        if sources.is_empty() || sources.iter().any(LabelSource::is_empty) {
+            return fail("labels: at least 1 of each class, or at random");
         }
         if twice(&sources).is_some() {
             return fail("labels: a number is there twice");

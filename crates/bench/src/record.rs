@@ -3,6 +3,7 @@
 use std::{fs, time::SystemTime};
 
 use chrono::DateTime;
+use ndarray::Array2;
 use semisup::{Labelled, Scores};
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +26,12 @@ pub struct Record {
     pub peak_memory: Option<u64>,
     /// Labelled, unlabelled and test rows.
     pub rows: [usize; 3],
+    /// Classes of the data of which the draw has no label: the learner does not know them.
+    #[serde(default)]
+    pub classes_without_label: usize,
+    /// [`CellScores::clipped_nll`] of predicting the class shares of the labels for every test row.
+    #[serde(default)]
+    pub shares_nll: Option<f64>,
     /// The seed of the learner.
     pub seed: u64,
     /// Fingerprint of the data.
@@ -78,17 +85,35 @@ pub struct CellScores {
     /// Mean negative log probability of the true class; absent where it is infinite, a true class having had
     /// probability 0.
     pub nll: Option<f64>,
+    /// Mean of -log max(p, [`LEAST_PROBABILITY`]) of the true class, which is always finite; absent in records of earlier
+    /// versions.
+    #[serde(default)]
+    pub clipped_nll: Option<f64>,
     /// Brier score.
     pub brier: f64,
     /// Expected calibration error.
     pub ece: f64,
 }
 
-impl From<&Scores> for CellScores {
-    fn from(scores: &Scores) -> Self {
-        let &Scores { accuracy, balanced_accuracy, macro_f1, nll, brier, ece, .. } = scores;
-        Self { accuracy, balanced_accuracy, macro_f1, nll: nll.is_finite().then_some(nll), brier, ece }
+/// The least probability that counts in [`CellScores::clipped_nll`]: one row whose true class had probability 0 costs
+/// 13.8 nats instead of infinitely many.
+pub const LEAST_PROBABILITY: f64 = 1e-6;
+
+impl CellScores {
+    /// Scores log p(y = k | x), `[n, n_classes]`, against the true classes.
+    pub fn from_log_probs(log_probs: &Array2<f64>, y: &[usize]) -> Self {
+        let Scores { accuracy, balanced_accuracy, macro_f1, nll, brier, ece, .. } =
+            Scores::from_log_probs(log_probs, y);
+        let nll = nll.is_finite().then_some(nll);
+        let clipped_nll = Some(clipped_nll(log_probs, y));
+        Self { accuracy, balanced_accuracy, macro_f1, nll, clipped_nll, brier, ece }
     }
+}
+
+/// Mean of -log max(p(y | x), [`LEAST_PROBABILITY`]).
+pub(crate) fn clipped_nll(log_probs: &Array2<f64>, y: &[usize]) -> f64 {
+    let least = LEAST_PROBABILITY.ln();
+    -y.iter().enumerate().map(|(row, &k)| log_probs[[row, k]].max(least)).sum::<f64>() / y.len() as f64
 }
 
 impl Record {
@@ -156,6 +181,17 @@ mod tests {
         assert_eq!(date(0), "1970-01-01T00:00:00Z");
         assert_eq!(date(951_782_400), "2000-02-29T00:00:00Z");
         assert_eq!(date(1_794_803_180), "2026-11-16T04:26:20Z");
+    }
+
+    #[test]
+    fn a_true_class_without_probability_costs_as_much_as_the_least() {
+        let probs = ndarray::array![[0.25, 0.75], [1.0, 0.0]];
+        let scores = CellScores::from_log_probs(&probs.ln(), &[1, 1]);
+        assert_eq!((scores.accuracy, scores.nll), (0.5, None));
+        // (ln 4/3 + 6 ln 10) / 2 = (0.287682 + 13.815511) / 2
+        assert!((scores.clipped_nll.unwrap() - 7.0515963).abs() < 1e-6);
+        let sure = CellScores::from_log_probs(&probs.ln(), &[1, 0]);
+        assert_eq!(sure.clipped_nll, sure.nll, "nothing to clip");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Results as JSON lines: one line for each finished cell, written at once and flushed to disk before the next cell
-//! begins, so that a kill loses no finished cell.
+//! Results as JSON lines: one line for each finished cell, written at once and flushed to disk before another cell
+//! begins in its place, so that a kill loses no finished cell.
 //!
 //! A kill within that write leaves a torn last line. It is cut off when the file is opened again, and its cell runs
 //! once more. A line of nonsense elsewhere is an error: it is not ours to throw away.

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::stats::{MeanSd, Paired, paired};
+use crate::suite::Suite;
 use crate::{LabelSource, Plan, Record};
 
 /// A learner is not significantly worse than the best if p of the paired t-test is at least this.
@@ -21,6 +22,8 @@ pub struct Summary {
     pub learners: Vec<String>,
     /// One for each dataset and number of labels that has a result.
     pub rows: Vec<SummaryRow>,
+    /// What they say over all tables.
+    pub suite: Suite,
 }
 
 /// Results on one dataset with one number of labels.
@@ -36,6 +39,8 @@ pub struct SummaryRow {
     pub best: Option<usize>,
     /// Our first learner against the best of the others; without one of ours, the best against the second best.
     pub headline: Option<Versus>,
+    /// Draws of which some classes have no label, and how many classes that are.
+    pub without_label: Vec<(u64, usize)>,
 }
 
 /// Results of one learner.
@@ -53,6 +58,10 @@ pub struct Entry {
     pub balanced_accuracy: Option<MeanSd>,
     /// Negative log probability; absent if it is infinite in one draw.
     pub nll: Option<MeanSd>,
+    /// Negative log probability, none of them below [`LEAST_PROBABILITY`](crate::LEAST_PROBABILITY).
+    pub clipped_nll: Option<MeanSd>,
+    /// That of predicting the class shares of the labels, on the same draws.
+    pub shares_nll: Option<MeanSd>,
     /// Brier score.
     pub brier: Option<MeanSd>,
     /// Expected calibration error.
@@ -91,12 +100,14 @@ impl Summary {
                 (!mine.is_empty()).then(|| SummaryRow::new(plan, dataset.name.clone(), labels, &mine))
             })
         });
+        let rows: Vec<SummaryRow> = rows.collect();
         Self {
             title: plan.title.clone(),
             plan: plan.hash(),
             draws: plan.draws.count as usize,
             learners: plan.learners.clone(),
-            rows: rows.collect(),
+            suite: Suite::new(plan, &rows),
+            rows,
         }
     }
 }
@@ -113,7 +124,14 @@ impl SummaryRow {
             }
         }
         let headline = headline(plan, &entries, best);
-        Self { dataset, labels, entries, best, headline }
+        let without_label = plan
+            .draw_numbers()
+            .filter_map(|draw| {
+                let of_draw = records.iter().filter(|record| record.cell.draw == draw);
+                Some((draw, of_draw.map(|record| record.classes_without_label).max().filter(|n| *n > 0)?))
+            })
+            .collect();
+        Self { dataset, labels, entries, best, headline, without_label }
     }
 
     /// Whether an entry is not the best, but not significantly worse either.
@@ -178,6 +196,8 @@ impl Entry {
             accuracy: of(|record| Some(record.scores()?.accuracy)),
             balanced_accuracy: of(|record| Some(record.scores()?.balanced_accuracy)),
             nll: of(|record| record.scores()?.nll),
+            clipped_nll: of(|record| record.scores()?.clipped_nll),
+            shares_nll: of(|record| record.shares_nll),
             brier: of(|record| Some(record.scores()?.brier)),
             ece: of(|record| Some(record.scores()?.ece)),
             seconds: of(|record| Some(record.seconds())),

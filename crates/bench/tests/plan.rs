@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use flowgmm_bench::{Plan, Registry, registry};
+use flowgmm_bench::{LabelSource, Plan, Registry, registry};
 
 const PLAN: &str = include_str!("data/toys.toml");
 
@@ -33,6 +33,14 @@ fn plans_with_mistakes_say_which() {
         error("title", "steps = { mlp = 9 }\ntitle").contains("'mlp' is in steps but not in learners"),
         "steps of nobody"
     );
+    assert!(error("title", "rank = ['svc']\ntitle").contains("'svc' is in rank but not in learners"));
+    assert!(error("title", "rank = ['knn', 'knn']\ntitle").contains("rank: 'knn' is there twice"));
+    assert!(
+        error("title", "only_at = { svc = 2 }\ntitle").contains("'svc' is in only_at but not in learners")
+    );
+    assert!(error("title", "only_at = { knn = 7 }\ntitle").contains("at 7 per class, which no dataset has"));
+    assert!(error("labels = 3", "labels = { random_total = 0 }").contains("at least 1 of each class"));
+    assert!(error("labels = 3", "labels = { share = 3 }").contains("{ random_per_class = N }"));
     assert!(error("title", "colour = 'red'\ntitle").contains("unknown field `colour`"));
     let plan = || Plan::parse(PLAN).unwrap();
     assert!(
@@ -76,6 +84,28 @@ dataset = [{ name = "a", file = "a", labels = 1 }, { name = "b", file = "b", lab
 }
 
 #[test]
+fn labels_and_learners_of_a_plan_are_those_of_its_datasets() {
+    let text = r#"
+title = "t"
+learners = ["knn", "svc"]
+draws = { first = 0, count = 10 }
+labels = [5, 20, { random_per_class = 5 }]
+only_at = { svc = [5, { random_per_class = 5 }] }
+dataset = [{ name = "a", file = "a" }, { name = "b", file = "b", labels = { random_total = 9 } }, { name = "c", file = "c", split = "s" }]
+"#;
+    let plan = Plan::parse(text).unwrap();
+    let sources: Vec<Vec<LabelSource>> = plan.datasets.iter().map(|d| d.label_sources()).collect();
+    let (five, random) = (LabelSource::PerClass(5), LabelSource::RandomPerClass(5));
+    assert_eq!(sources[0], [five, LabelSource::PerClass(20), random]);
+    assert_eq!(sources[1..], [[LabelSource::RandomTotal(9)], [LabelSource::Split("s".into())]]);
+    let learners: Vec<usize> = sources[0].iter().map(|labels| plan.learners_at(labels).count()).collect();
+    assert_eq!(learners, [2, 1, 2]);
+    assert_eq!(plan.n_cells(), 10 * (5 + 1 + 1), "svc runs neither on b nor on c");
+    let names = sources.iter().flatten().map(|labels| plan.split_name(&plan.datasets[0], labels));
+    assert_eq!(names.collect::<std::collections::BTreeSet<_>>().len(), 5, "each is a cell of its own");
+}
+
+#[test]
 fn the_plans_of_this_project_are_good_ones() {
     let experiments = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
     let plan = Plan::read(&experiments.join("table1.toml")).unwrap();
@@ -91,6 +121,9 @@ fn the_plans_of_this_project_are_good_ones() {
     let m1m2 = Plan::read(&experiments.join("m1m2.toml")).unwrap();
     m1m2.check(&registry).unwrap();
     assert_eq!(m1m2.n_cells(), 3);
+    let small = Plan::read(&experiments.join("small.toml")).unwrap();
+    small.check(&registry).unwrap();
+    assert_eq!(small.n_cells(), 21 * 10 * (5 * 10 + 2), "two of twelve learners at 5 labels only");
     let missing = plan.check(&Registry::baselines()).unwrap_err().to_string();
     assert!(missing.contains("unknown learner 'flowgmm'"), "{missing}");
 }

@@ -1,12 +1,14 @@
 //! Plans that are run, killed, resumed, and told.
 
 use std::fs;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use flowgmm::Control;
 use flowgmm_bench::{
-    Absent, AnyError, AnyLearner, Error, FailedCells, LoadError, Loaded, Loader, Outcome, Plan, PlanDataset,
-    Record, Registry, RunEvent, RunOptions, RunReport, Skipped, read_records, run, write_outputs,
+    Absent, AnyError, AnyLearner, Error, FailedCells, LabelSource, LoadError, Loaded, Loader, Outcome, Plan,
+    PlanDataset, Record, Registry, RunEvent, RunOptions, RunReport, Skipped, read_records, run,
+    write_outputs,
 };
 use flowgmm_learners::AnyModel;
 use flowgmm_learners::{NearestNeighbours, RowLength};
@@ -35,7 +37,18 @@ impl Loader for Toys {
 }
 
 fn options(failed: FailedCells) -> RunOptions {
-    RunOptions { failed, absent: Absent::Error, version: "test".into() }
+    RunOptions { failed, absent: Absent::Error, jobs: NonZeroUsize::MIN, version: "test".into() }
+}
+
+/// Three cells at once.
+fn run_jobs(plan: &Plan, path: &Path, cells: usize) -> RunReport {
+    let mut finished = 0;
+    let mut observer = |event: RunEvent| {
+        finished += usize::from(matches!(event, RunEvent::Finished(_)));
+        if finished >= cells { Control::Stop } else { Control::Continue }
+    };
+    let options = RunOptions { jobs: NonZeroUsize::new(3).unwrap(), ..options(FailedCells::Keep) };
+    run(plan, &Registry::baselines(), path, &mut { TOYS }, &options, &mut observer).expect("it runs")
 }
 
 fn plan(text: &str) -> Plan {
@@ -85,6 +98,71 @@ fn a_run_that_is_stopped_and_resumed_ends_as_one_that_was_not() {
     assert_eq!((third.ran, third.before, third.cancelled), (8, 19, false));
     assert_eq!(lasting(&whole), lasting(&pieces));
     assert_eq!(run_all(&plan, &registry, &pieces).ran, 0, "nothing is left");
+}
+
+#[test]
+fn cells_at_once_give_what_cells_in_turn_give() {
+    let plan = plan(PLAN);
+    let (_a, in_turn) = place();
+    run_all(&plan, &Registry::baselines(), &in_turn);
+    let (directory, at_once) = place();
+    let first = run_jobs(&plan, &at_once, 5);
+    assert!(first.cancelled && (5..=7).contains(&first.ran), "cells under way may finish: {first:?}");
+    let second = run_jobs(&plan, &at_once, usize::MAX);
+    assert_eq!((second.ran + first.ran, second.before, second.cancelled), (27, first.ran, false));
+    let sorted = |path: &Path| {
+        let mut all = lasting(path);
+        all.sort_by(|a, b| a.0.cmp(&b.0));
+        all
+    };
+    assert_eq!(sorted(&in_turn), sorted(&at_once));
+    let records = read_records(&at_once).unwrap();
+    assert!(records.iter().all(|r| r.peak_memory.is_none() && r.threads >= 1), "memory is of all cells");
+    // Tables are in the plan's order, whatever finished first.
+    write_outputs(&plan, &records, directory.path()).unwrap();
+    let text = fs::read_to_string(directory.path().join("cells.csv")).unwrap();
+    let order: Vec<String> =
+        text.lines().skip(1).map(|line| line.splitn(5, ',').take(4).collect::<Vec<_>>().join(" ")).collect();
+    assert_eq!(order[..2], ["moons 2 knn 7", "moons 2 gaussian-mixture 7"]);
+    assert_eq!(order[26], "pinwheel 3 label-spreading 9");
+}
+
+#[test]
+fn labels_at_random_may_miss_a_class_and_the_run_goes_on() {
+    let text = PLAN.replace("labels = 3", "labels = [{ random_per_class = 1 }, { random_total = 1 }]");
+    let (_a, path) = place();
+    let plan = plan(&text);
+    let report = run_all(&plan, &Registry::baselines(), &path);
+    let records = read_records(&path).unwrap();
+    let of = |labels: LabelSource| records.iter().filter(move |r| r.cell.labels == labels);
+    let one: Vec<&Record> = of(LabelSource::RandomTotal(1)).collect();
+    assert_eq!((one.len(), report.failed), (9, 9), "one label is of one class");
+    let Outcome::Failed(why) = &one[0].outcome else { panic!("one class is not enough") };
+    assert!(why.contains("the 1 random label is of class"), "{why}");
+    let five: Vec<&Record> = of(LabelSource::RandomPerClass(1)).collect();
+    assert!(five.iter().all(|r| r.rows == [5, 155, 40] && r.shares_nll.is_some()));
+    assert!(five.iter().any(|r| r.classes_without_label > 0), "five labels for five classes");
+    for record in five.iter().filter(|r| r.classes_without_label > 0) {
+        let scores = record.scores().unwrap();
+        assert!(scores.nll.is_none() && scores.clipped_nll.unwrap() > 0., "{record:?}");
+        assert!(scores.accuracy < 0.95, "rows of an unknown class are errors: {record:?}");
+    }
+    let table = flowgmm_bench::accuracy_table(&flowgmm_bench::Summary::new(&plan, &records));
+    assert!(table.contains("| pinwheel (1 x K at random) | pinwheel (1 at random) |"), "{table}");
+    assert!(table.contains("A class without a label is unknown to the learner"), "{table}");
+    assert_eq!(run_all(&plan, &Registry::baselines(), &path).ran, 0, "nothing is left");
+}
+
+#[test]
+fn all_labels_and_no_unlabelled_row_are_a_problem_like_others() {
+    let text = PLAN.replace("labels = [2, 5]", "labels = 100").replace("labels = 3", "labels = 500");
+    let everything = r#"learners = ["knn", "gaussian-mixture", "label-spreading", "self-training", "svc", "random-forest",
+        "extra-trees", "gradient-boosting", "logistic-regression-plain", "experts"]"#;
+    let text = text.replace(r#"learners = ["knn", "gaussian-mixture", "label-spreading"]"#, everything);
+    let (_a, path) = place();
+    let report = run_all(&plan(&text.replace("count = 3", "count = 1")), &Registry::baselines(), &path);
+    assert_eq!((report.ran, report.failed), (20, 0), "{:?}", lasting(&path));
+    assert!(read_records(&path).unwrap().iter().all(|record| record.rows == [160, 0, 40]));
 }
 
 #[test]

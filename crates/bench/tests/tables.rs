@@ -30,6 +30,8 @@ fn record(plan: &Plan, learner: &str, draw: u64, outcome: Outcome) -> Record {
         predict_seconds: 0.5,
         peak_memory: None,
         rows: [20, 100, 50],
+        classes_without_label: 0,
+        shares_nll: None,
         seed: draw,
         data: "d".into(),
         plan: plan.hash(),
@@ -41,7 +43,15 @@ fn record(plan: &Plan, learner: &str, draw: u64, outcome: Outcome) -> Record {
 
 fn scored(accuracy: f64) -> Outcome {
     let (balanced_accuracy, macro_f1) = (accuracy, accuracy);
-    Outcome::Scored(CellScores { accuracy, balanced_accuracy, macro_f1, nll: None, brier: 0.2, ece: 0.1 })
+    Outcome::Scored(CellScores {
+        accuracy,
+        balanced_accuracy,
+        macro_f1,
+        nll: None,
+        clipped_nll: None,
+        brier: 0.2,
+        ece: 0.1,
+    })
 }
 
 const A: [f64; 5] = [0.90, 0.92, 0.91, 0.93, 0.89];
@@ -112,7 +122,7 @@ fn the_later_record_of_a_cell_counts_and_other_plans_do_not() {
 fn cells_as_csv_are_quoted_where_they_must_be() {
     let plan = plan("");
     let text = csv(&records(&plan)[15..]);
-    let expected = "data,10,d,1,0.99,0.99,0.99,inf,0.2,0.1,1.5000,0.5000,,20,100,50,2,2026-11-16T00:00:00Z,v,,\"k: 1, \"\"raw\"\"\"";
+    let expected = "data,10,d,1,0.99,0.99,0.99,inf,0.2,0.1,1.5000,0.5000,,20,100,50,2,2026-11-16T00:00:00Z,v,,\"k: 1, \"\"raw\"\"\",,,0";
     assert_eq!(text.lines().nth(1), Some(expected));
     assert!(
         text.contains(",d,2,,,,,,,1.5000,0.5000,,20,100,50,2,2026-11-16T00:00:00Z,v,\"out of\nmemory\",")

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    num::NonZeroUsize,
     path::{Path, PathBuf},
 };
 
@@ -9,7 +10,7 @@ use flowgmm::Control;
 
 use flowgmm_bench::{
     Absent, DataDirectory, FailedCells, Outcome, Plan, Record, Registry, RunEvent, RunOptions, Summary,
-    accuracy_table, read_records, run as run_plan, update_file, write_outputs,
+    accuracy_table, in_plan_order, read_records, run as run_plan, suite_tables, update_file, write_outputs,
 };
 
 use crate::{
@@ -42,6 +43,9 @@ pub struct Args {
     /// Run cells again that failed
     #[arg(long)]
     retry: bool,
+    /// Cells that run at once, each on its share of the threads
+    #[arg(long, value_name = "N", default_value = "1")]
+    jobs: NonZeroUsize,
     /// Markdown file whose block `<!-- table:PLAN -->` is replaced by the table
     #[arg(long, value_name = "FILE")]
     update: Option<PathBuf>,
@@ -82,8 +86,11 @@ pub fn run(args: &Args, global: &Global) -> Result<()> {
         update_file(file, &name, &table).map_err(failure)?;
     }
     match global.json {
-        true => output::print(&flowgmm_bench::json(&whole, &summary, &records)),
-        false => output::print(&table),
+        true => output::print(&flowgmm_bench::json(&whole, &summary, &in_plan_order(&whole, &records))),
+        false => match suite_tables(&summary.suite) {
+            suite if suite.is_empty() => output::print(&table),
+            suite => output::print(&format!("{table}\n{suite}")),
+        },
     }
 }
 
@@ -92,7 +99,7 @@ fn compete(args: &Args, global: &Global, plan: &Plan, registry: &Registry, resul
     let failed = if args.retry { FailedCells::Retry } else { FailedCells::Keep };
     let absent = if args.skip_absent { Absent::Skip } else { Absent::Error };
     let version = concat!("flowgmm ", env!("CARGO_PKG_VERSION")).to_string();
-    let options = RunOptions { failed, absent, version };
+    let options = RunOptions { failed, absent, jobs: args.jobs, version };
     let mut loader = DataDirectory::new(&args.data);
     let report = run_plan(plan, registry, results, &mut loader, &options, &mut |event| {
         if !global.quiet {
@@ -125,7 +132,13 @@ fn line(record: &Record) -> String {
         Outcome::Failed(why) => format!("failed: {why}"),
     };
     let cell = &record.cell;
-    format!("{} draw {} {}: {outcome} in {:.1} s", cell.dataset, cell.draw, cell.learner, record.seconds())
+    let unknown = match record.classes_without_label {
+        0 => String::new(),
+        1 => ", 1 class without a label".into(),
+        n => format!(", {n} classes without a label"),
+    };
+    let (dataset, labels, draw, learner) = (&cell.dataset, &cell.labels, cell.draw, &cell.learner);
+    format!("{dataset} ({labels}) draw {draw} {learner}: {outcome} in {:.1} s{unknown}", record.seconds())
 }
 
 /// The failure with this program's exit code.

@@ -32,7 +32,7 @@ fn a_plan_runs_once_resumes_and_fills_a_table() {
     let first = bench.run("bench moons.toml --data . --skip-absent --update page.md");
     let said = String::from_utf8_lossy(&first.stderr).into_owned();
     assert_eq!(first.status.code(), Some(0), "{said}");
-    assert_eq!(said.matches("moons draw").count(), 4, "{said}");
+    assert_eq!(said.matches("moons (5 per class) draw").count(), 4, "{said}");
     assert!(said.contains("skipped: elsewhere"), "{said}");
     let page = bench.read("page.md");
     assert!(page.starts_with("before\n") && page.ends_with("after\n"), "{page}");
@@ -40,8 +40,15 @@ fn a_plan_runs_once_resumes_and_fills_a_table() {
     let results = bench.read("results/moons/results.jsonl");
     assert_eq!(results.lines().count(), 4);
 
+    let at_once = bench.ok("bench moons.toml --data . --skip-absent --jobs 2 --out at-once --quiet");
+    assert_eq!(at_once, String::from_utf8_lossy(&first.stdout), "the same table from cells at once");
+    bench.fails("bench moons.toml --data . --jobs 0", 2, &["--jobs"]);
+
     let again = bench.run("bench moons.toml --data . --skip-absent");
-    assert!(!String::from_utf8_lossy(&again.stderr).contains("moons draw"), "nothing is done twice");
+    assert!(
+        !String::from_utf8_lossy(&again.stderr).contains("moons (5 per class) draw"),
+        "nothing is done twice"
+    );
     assert_eq!(bench.read("results/moons/results.jsonl"), results);
 }
 

@@ -30,6 +30,7 @@ const FLOW_WEIGHT: f64 = 1.0 / 3.0;
 /// | flowgmm | FlowGMM with settings chosen from the data |
 /// | flowgmm-ensemble | the averaged probabilities of three such fits |
 /// | flowgmm-no-consistency, flowgmm-em, flowgmm-labelled | FlowGMM without consistency, by EM, without the unlabelled rows |
+/// | flowgmm-pure | FlowGMM that answers by the flow's posterior alone |
 /// | flowgmm-no-teachers | FlowGMM whose start no teacher guides |
 /// | flowgmm-experts | FlowGMM's posterior (one third) averaged with that of a pool of supervised experts (two thirds) |
 /// | flowgmm-paper | FlowGMM with the paper's settings |
@@ -44,6 +45,7 @@ pub fn registry() -> Registry {
     let mut registry = Registry::baselines();
     for (name, variant) in [
         ("flowgmm", Variant::Automatic),
+        ("flowgmm-pure", Variant::Pure),
         ("flowgmm-no-consistency", Variant::NoConsistency),
         ("flowgmm-em", Variant::Em),
         ("flowgmm-labelled", Variant::LabelledOnly),
@@ -84,6 +86,8 @@ impl fmt::Debug for FlowGmm {
 enum Variant {
     /// With the consistency of eq. 7.
     Automatic,
+    /// With the posterior of the flow alone, whatever else the recipe would average it with.
+    Pure,
     /// Without consistency: eq. 4.
     NoConsistency,
     /// By EM (appendix A) instead of descent on the marginal, without consistency.
@@ -104,6 +108,8 @@ impl FlowGmm {
         config.train.steps = self.steps.unwrap_or(config.train.steps);
         match self.variant {
             Variant::Automatic | Variant::LabelledOnly => {}
+            // The recipe averages the posterior with nothing yet: here it is told not to.
+            Variant::Pure => {}
             Variant::NoConsistency => config.train.objective.consistency = None,
             Variant::NoTeachers => config.teachers.clear(),
             Variant::Em => {
@@ -122,6 +128,7 @@ impl Learner for FlowGmm {
     fn name(&self) -> String {
         match self.variant {
             Variant::Automatic => "FlowGMM".into(),
+            Variant::Pure => "FlowGMM, flow alone".into(),
             Variant::NoConsistency => "FlowGMM, no consistency".into(),
             Variant::Em => "FlowGMM, EM".into(),
             Variant::LabelledOnly => "FlowGMM, labelled only".into(),
