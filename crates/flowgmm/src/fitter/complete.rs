@@ -1,4 +1,4 @@
-//! What follows training: certificate, temperature, class shares, typicality.
+//! What follows training: certificate, temperature, class shares, typicality, the values of samples.
 
 use flowgmm_core::{
     FlowGmm, Prior, certify_watched,
@@ -12,7 +12,7 @@ use super::{Fitter, data_hash, some_rows};
 use crate::{
     Error, Result,
     config::Calibration,
-    model::{Model, Provenance},
+    model::{Model, Provenance, Support},
     observer::{Observer, Phase, watched},
     prepared::Prepared,
 };
@@ -68,12 +68,16 @@ impl Fitter<'_> {
             rows: self.rows,
             temperature,
             typical: Vec::new(),
+            support: Support::default(),
             decisions: self.decisions,
             provenance,
             history: state.history,
         };
         model.learn_typicality(some_rows(self.data.x(), TYPICAL).view(), observer)?;
         check_finite(&model, self.data)?;
+        if self.data.image_shape().is_none() {
+            model.learn_support(self.data.x(), self.seed);
+        }
         Ok(model)
     }
 

@@ -9,7 +9,7 @@ use flowgmm_data::{Encoding, ImageLayout};
 use semisup::Preprocess;
 use serde::{Deserialize, Serialize};
 
-use super::{Model, Provenance};
+use super::{Model, Provenance, Support};
 use crate::{
     Error, Result,
     recipe::Decision,
@@ -29,6 +29,8 @@ struct Header {
     classes: Vec<String>,
     temperature: f64,
     typical: Vec<f64>,
+    #[serde(default)]
+    support: Support,
     decisions: Vec<Decision>,
     provenance: Provenance,
     history: History,
@@ -71,6 +73,7 @@ impl From<Header3> for Header {
             classes,
             temperature,
             typical,
+            support: Support::default(),
             decisions,
             provenance,
             history,
@@ -124,6 +127,7 @@ impl Model {
             classes: self.classes.clone(),
             temperature: self.temperature,
             typical: self.typical.clone(),
+            support: self.support.clone(),
             decisions: self.decisions.clone(),
             provenance: self.provenance.clone(),
             history: self.history.clone(),
@@ -145,9 +149,29 @@ impl Model {
             return Err(format!("tensor {extra} belongs to no part of the architecture"));
         }
         let Header {
-            rows, preprocess, classes, temperature, typical, decisions, provenance, history, ..
+            rows,
+            preprocess,
+            classes,
+            temperature,
+            typical,
+            support,
+            decisions,
+            provenance,
+            history,
+            ..
         } = header;
-        Ok(Self { rows, preprocess, gmm, classes, temperature, typical, decisions, provenance, history })
+        Ok(Self {
+            rows,
+            preprocess,
+            gmm,
+            classes,
+            temperature,
+            typical,
+            support,
+            decisions,
+            provenance,
+            history,
+        })
     }
 }
 
@@ -184,6 +208,9 @@ impl Header {
             || !self.typical.is_sorted()
         {
             return Err("its calibration is not made of numbers in order".into());
+        }
+        if !self.support.is_valid(self.rows.dim()) {
+            return Err("the values that samples keep to are impossible".into());
         }
         if self.classes.len() != self.spec.mixture.n_classes()
             || self.rows.dim() != self.preprocess.dim_in()
