@@ -13,7 +13,7 @@
 //! between columns stays the model's. A column without atoms is one piece: only what is beyond its ends is moved.
 
 use flowgmm_data::Role;
-use ndarray::{Array2, ArrayView2, Axis};
+use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 use semisup::split::evenly_spaced;
 use serde::{Deserialize, Serialize};
