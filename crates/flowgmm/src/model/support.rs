@@ -24,7 +24,7 @@ use crate::rows::Rows;
 const ATOM: f64 = 0.1;
 const ROWS_OF_ATOM: usize = 5;
 /// Training rows that tell the shares of values, at most. The ends are those of all rows.
-const MOST_ROWS: usize = 16_384;
+const MOST_ROWS: usize = 4096;
 /// Samples of the model that tell its quantiles, at most, and how many numbers they may have.
 const DRAWS: usize = 4096;
 const MOST_DRAWN: usize = 1 << 22;
