@@ -4,7 +4,9 @@
 //! Frame [n, columns] -apply-> x [n, dim] -invert-> Frame [n, columns]
 //!
 //! numeric      x                            + 1 dimension 0/1 if training rows had missing cells
-//! date         days since 1970-01-01        + 1 dimension 0/1 likewise
+//!                                           + 1 dimension 0/1 for each value, if they may be codes
+//! date         days since 1970-01-01        + 1 dimension 0/1 if training rows had missing cells
+//!                                           + sin and cos of the season, weekday and hour that vary
 //! boolean      0 or 1                       3 one-hot dimensions if training rows had missing cells
 //! categorical  one-hot, 1 dimension per level, with `(other)` and `(missing)` if there are such; of two: 0 or 1
 //! constant     no dimension, written back
@@ -12,14 +14,15 @@
 //!
 //! Numbers are not changed; scaling is part of preprocessing. A missing number is imputed from the other dimensions of its
 //! row (see `impute`), with regressions learnt on training rows, so that the encoding of a row does not depend on its
-//! batch. Columns are matched by name.
+//! batch. What follows from a number or date (its code, its cycles) takes no part in that: it is computed last, from the
+//! imputed value where one is missing, and decoding ignores it. Columns are matched by name.
 
 use ndarray::{Array2, ArrayView2, Axis};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::error::wording::list;
-use crate::schema::Schema;
+use crate::schema::{Cycle, Schema};
 use crate::{Column, Error, Frame, Result};
 
 mod column;
@@ -27,11 +30,13 @@ mod impute;
 mod levels;
 mod likelihood;
 mod ridge;
+mod unseen;
 mod validate;
 
 pub use likelihood::Likelihood;
+pub use unseen::Unseen;
 
-use column::ColumnCode;
+use column::{ColumnCode, Origin};
 use impute::Imputer;
 
 /// The most dimensions that a frame is encoded as; those of a flow are limited to the same number.
@@ -83,6 +88,22 @@ pub enum Role {
         /// The step in days, if it is coarse enough to matter.
         step: Option<f64>,
     },
+    /// Where the date is in a cycle of the calendar.
+    Cycle {
+        /// The cycle.
+        cycle: Cycle,
+        /// Which coordinate of the point on the circle.
+        wave: Wave,
+    },
+}
+
+/// A coordinate of a point on a circle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wave {
+    /// The sine.
+    Sin,
+    /// The cosine.
+    Cos,
 }
 
 /// Encoded rows, and what was unknown or imputed.
@@ -94,17 +115,6 @@ pub struct Encoded {
     pub unseen: Vec<Unseen>,
     /// Number of cells that were imputed in columns that were complete in training.
     pub imputed: usize,
-}
-
-/// A level that is not in the training rows: all its dimensions are 0, or `(other)` is 1 if there is one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unseen {
-    /// The column.
-    pub column: String,
-    /// The level.
-    pub level: String,
-    /// The number of rows that have it.
-    pub count: usize,
 }
 
 impl Encoding {
@@ -137,14 +147,23 @@ impl Encoding {
     pub fn apply(&self, frame: &Frame) -> Result<Encoded> {
         let mut encoded = self.raw(frame)?;
         let rows = encoded.x.as_slice_mut().expect("a new array is in standard layout");
-        rows.par_chunks_mut(self.dim()).for_each(|row| self.imputer.fill(row));
+        let derived: Vec<(&ColumnCode, usize)> =
+            self.blocks().filter(|(code, _)| code.has_derived()).collect();
+        rows.par_chunks_mut(self.dim()).for_each(|row| {
+            let origin = |at: usize| if row[at].is_nan() { Origin::Imputed } else { Origin::Cell };
+            let origins: Vec<Origin> = derived.iter().map(|&(_, at)| origin(at)).collect();
+            self.imputer.fill(row);
+            for (&(code, at), origin) in derived.iter().zip(origins) {
+                code.derive(&mut row[at..at + code.width()], origin);
+            }
+        });
         Ok(encoded)
     }
 
     /// Decodes rows x `[n, dim]` to the user's columns, order and units; columns that were not used are left out.
     ///
-    /// Levels are those of the largest dimension, numbers on a grid are rounded to it, and a cell is missing where its
-    /// missing dimension is above a half.
+    /// Levels are those of the largest dimension, numbers on a grid are rounded to it and codes to the nearest of training
+    /// rows, and a cell is missing where its missing dimension is above a half.
     ///
     /// # Panics
     /// If the number of columns of x is not `dim`.
@@ -163,7 +182,7 @@ impl Encoding {
         &self.features
     }
 
-    /// A name for each dimension of x: `age`, `city=Rome`, `age=(missing)`.
+    /// A name for each dimension of x: `age`, `city=Rome`, `age=(missing)`, `when (season sin)`.
     pub fn feature_names(&self) -> Vec<String> {
         self.features.iter().map(Feature::name).collect()
     }
@@ -188,7 +207,7 @@ impl Encoding {
         self.columns.iter().filter(|code| code.width() > 0).map(|code| code.name.as_str())
     }
 
-    /// The rows with NaN where a number is missing.
+    /// The rows with NaN where a number is missing, and 0 where something follows from a number.
     fn raw(&self, frame: &Frame) -> Result<Encoded> {
         locate(frame, self.column_names())?;
         let mut encoded =
@@ -220,12 +239,14 @@ impl Encoding {
 }
 
 impl Feature {
-    /// `age`, `city=Rome` or `age=(missing)`.
+    /// `age`, `city=Rome`, `age=(missing)` or `when (season sin)`.
     pub fn name(&self) -> String {
         match &self.role {
             Role::Number { .. } | Role::Date { .. } => self.column.clone(),
             Role::Level { level } => format!("{}={level}", self.column),
             Role::Missing => format!("{}={}", self.column, levels::MISSING),
+            Role::Cycle { cycle, wave: Wave::Sin } => format!("{} ({} sin)", self.column, cycle.name()),
+            Role::Cycle { cycle, wave: Wave::Cos } => format!("{} ({} cos)", self.column, cycle.name()),
         }
     }
 
@@ -233,7 +254,7 @@ impl Feature {
     pub fn step(&self) -> Option<f64> {
         match self.role {
             Role::Number { step } | Role::Date { step } => step,
-            Role::Level { .. } | Role::Missing => None,
+            Role::Level { .. } | Role::Missing | Role::Cycle { .. } => None,
         }
     }
 }

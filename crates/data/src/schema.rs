@@ -6,10 +6,10 @@
 //!
 //! | kind | cells | becomes |
 //! |---|---|---|
-//! | numeric | numbers | one dimension |
+//! | numeric | numbers | one dimension; few small whole numbers, which may be codes, also one for each value |
 //! | boolean | yes/no, true/false, y/n, t/f | one dimension, 0 or 1 |
 //! | categorical | few distinct texts | one dimension per level |
-//! | date | dates or times of one format | one dimension, days since 1970-01-01 |
+//! | date | dates or times of one format | days since 1970-01-01, and a point on a circle for the season, weekday and hour |
 //! | text | sentences or names, nearly all distinct | nothing: needs a text encoder |
 //! | constant | one value | nothing, but is written back |
 //! | identifier | numbers or names the rows | nothing, with a warning |
@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Frame, Result};
 
+mod codes;
 mod date;
 mod grid;
 mod identifier;
@@ -38,7 +39,9 @@ mod snap;
 mod summary;
 mod validate;
 
-pub use date::DateFormat;
+pub(crate) use codes::are_codes;
+pub(crate) use date::are_cycles;
+pub use date::{Cycle, DateFormat};
 pub use labels::{Labels, labels, labels_of};
 pub use numbers::NumberFacts;
 pub(crate) use numbers::median;
@@ -76,12 +79,15 @@ pub struct ColumnSchema {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ColumnKind {
-    /// Quantities.
+    /// Quantities, or codes written as numbers.
     Numeric {
         /// What is known of their distribution.
         facts: NumberFacts,
         /// How texts among them are treated.
         strays: Strays,
+        /// Their values, ascending, if they may be codes: then the column is used as a number and as categories.
+        #[serde(default)]
+        codes: Vec<f64>,
     },
     /// One of two words, in any case of letters.
     Boolean {
@@ -105,6 +111,9 @@ pub enum ColumnKind {
         facts: NumberFacts,
         /// How other texts among them are treated.
         strays: Strays,
+        /// The cycles of the calendar that vary.
+        #[serde(default)]
+        cycles: Vec<Cycle>,
     },
     /// Free text.
     Text,
@@ -134,7 +143,7 @@ pub enum Strays {
 /// A kind that the user may declare a column to be, instead of the one that would be inferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DeclaredKind {
-    /// Numbers; any text among them is a missing cell.
+    /// Numbers, not codes; any text among them is a missing cell.
     Numeric,
     /// One of a few values, even if they are numbers.
     Categorical,

@@ -1,7 +1,7 @@
 //! What a schema makes of columns a user would bring.
 
 use flowgmm_data::schema::{Concern, Strays};
-use flowgmm_data::{Cells, Column, ColumnKind, DeclaredKind, Error, Frame, Schema};
+use flowgmm_data::{Cells, Column, ColumnKind, Cycle, DeclaredKind, Error, Frame, Schema};
 
 /// Columns of cells as they stand in a file, an empty one missing; the first row is line 2.
 fn frame(columns: &[(&str, Vec<String>)]) -> Frame {
@@ -52,7 +52,7 @@ fn numbers_keep_their_facts() {
         &[],
     );
     let seen = seen.unwrap();
-    let ColumnKind::Numeric { facts, strays: Strays::Refused } = &seen.kind else { panic!("{seen:?}") };
+    let ColumnKind::Numeric { facts, strays: Strays::Refused, .. } = &seen.kind else { panic!("{seen:?}") };
     assert_eq!((facts.step, facts.integer, facts.min, facts.max), (Some(0.1), false, 0.1, 4.9));
     assert_eq!(seen.missing, 0.2);
 }
@@ -142,10 +142,40 @@ fn doubtful_columns_are_warned_about() {
     assert_eq!(concerns(slashes), ("date", vec![Concern::AmbiguousDate]));
     let zip = column(1000, |i| format!("zip{}", i * i % 211));
     assert_eq!(concerns(zip), ("categorical", vec![Concern::ManyLevels]));
-    let data = frame(&[("store_id", column(90, |i| (i * i % 11).to_string()))]);
+    let data = frame(&[("store_id", column(90, |i| (i * i % 41).to_string()))]);
     let schema = Schema::infer(&data, None, &[]).unwrap();
     let (name, warning) = schema.warnings().next().unwrap();
     assert_eq!((name, warning.concern), ("store_id", Concern::Identifier));
+    let few = frame(&[("store_id", column(90, |i| (i % 4).to_string()))]);
+    assert_eq!(Schema::infer(&few, None, &[]).unwrap().warnings().count(), 0, "used as categories, too");
+}
+
+#[test]
+fn few_whole_numbers_are_used_as_a_number_and_as_categories() {
+    let classes = || column(60, |i| (1 + i % 3).to_string());
+    let codes = |declared: &[DeclaredKind]| match infer(classes(), declared).unwrap().kind {
+        ColumnKind::Numeric { codes, .. } => Some(codes),
+        _ => None,
+    };
+    assert_eq!(codes(&[]), Some(vec![1., 2., 3.]));
+    assert_eq!(codes(&[DeclaredKind::Numeric]), Some(vec![]), "declared: a quantity");
+    assert_eq!(codes(&[DeclaredKind::Categorical]), None, "declared: no number");
+}
+
+#[test]
+fn dates_have_the_cycles_that_vary() {
+    let cycles = |cell: &dyn Fn(usize) -> String| match infer(column(60, cell), &[]).unwrap().kind {
+        ColumnKind::Date { cycles, .. } => cycles,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        cycles(&|i| format!("2024-{:02}-{:02}", i % 12 + 1, i % 28 + 1)),
+        [Cycle::Season, Cycle::Weekday]
+    );
+    assert_eq!(cycles(&|i| format!("2024-02-{:02} {:02}:30", 5 + 7 * (i % 4), i % 24)), [Cycle::Hour]);
+    // Midnight in Oslo is still the day before in UTC.
+    assert_eq!(cycles(&|i| format!("2024-02-{:02}T00:00+01:00", 5 + 7 * (i % 4))), []);
+    assert_eq!(cycles(&|i| format!("{}-01-01", 1960 + i % 7 * 7)), [Cycle::Weekday], "one time of the year");
 }
 
 #[test]
@@ -176,6 +206,7 @@ fn the_summary_is_a_table_for_people() {
         ("city", column(80, |i| ["Rome", "Oslo", "Bonn"][i % 3].into())),
         ("member", column(80, |i| ["no", "yes"][i % 2].into())),
         ("since", column(80, |i| format!("2024-01-{:02}", i % 28 + 1))),
+        ("class", column(80, |i| gap(i, (1 + i % 3).to_string()))),
         ("row", column(80, |i| i.to_string())),
         ("unit", column(80, |_| "cm".into())),
     ]);
@@ -191,7 +222,8 @@ fn the_summary_is_a_table_for_people() {
             "age | numeric | whole numbers 20 to 69, 25% missing | a number, and whether it is missing",
             "city | categorical | 3 levels: Bonn, Oslo, Rome | 3 columns of 0 or 1",
             "member | boolean | no, yes | 0 or 1",
-            "since | date | 2024-01-01 to 2024-01-28 | days since 1970-01-01",
+            "since | date | 2024-01-01 to 2024-01-28 | days since 1970-01-01, weekday",
+            "class | numeric | whole numbers 1 to 3, 33% are 1, 25% missing | a number and 3 columns of 0 or 1, and whether it is missing",
             "row | identifier | whole numbers that count the rows | not used",
             "unit | constant | always cm | left out, written back",
         ]
@@ -203,7 +235,8 @@ fn a_schema_survives_its_file_and_a_damaged_one_is_refused() {
     let data = frame(&[
         ("age", column(80, |i| (20 + i * i % 50).to_string())),
         ("city", column(80, |i| ["Rome", "Oslo", "Bonn"][i % 3].into())),
-        ("since", column(80, |i| format!("2024-01-{:02}T10:00+01:00", i % 28 + 1))),
+        ("since", column(80, |i| format!("2024-01-{:02}T{:02}:00+01:00", i % 28 + 1, i % 24))),
+        ("class", column(80, |i| (1 + i % 3).to_string())),
     ]);
     let schema = Schema::infer(&data, None, &[]).unwrap();
     let text = serde_json::to_string(&schema).unwrap();
@@ -215,6 +248,8 @@ fn a_schema_survives_its_file_and_a_damaged_one_is_refused() {
         ("\"grid\":1.0", "\"grid\":-1.0"),
         ("\"minutes\":60", "\"minutes\":60000"),
         ("\"missing\":0.0", "\"missing\":2.0"),
+        ("[\"weekday\",\"hour\"]", "[\"hour\",\"hour\"]"),
+        ("\"codes\":[1.0,2.0,3.0]", "\"codes\":[1.0,3.0,2.0]"),
     ] {
         let damaged = text.replacen(from, to, 1);
         assert_ne!(damaged, text, "{from} is not in {text}");

@@ -35,7 +35,17 @@ fn an_encoding_survives_its_file_and_a_contradicting_one_is_refused() {
         drop(v["columns"][4]["code"]["levels"]["levels"].as_array_mut().unwrap().pop())
     });
     refused("a level beyond", &|v| v["columns"][4]["code"]["levels"]["most_frequent"] = 99.into());
-    refused("an odd separator", &|v| v["columns"][8]["code"]["date"]["format"]["separator"] = "x".into());
+    refused("an odd separator", &|v| v["columns"][9]["code"]["date"]["format"]["separator"] = "x".into());
+    refused("a cycle twice", &|v| {
+        v["columns"][9]["code"]["date"]["cycles"] = serde_json::json!(["season", "season"]);
+    });
+    refused("a cycle less", &|v| {
+        drop(v["columns"][9]["code"]["date"]["cycles"].as_array_mut().unwrap().pop());
+    });
+    refused("an odd cycle", &|v| v["columns"][9]["code"]["date"]["cycles"][0] = "tide".into());
+    for codes in [&[3., 2., 1.][..], &[1., 1.], &[0.5, 1.5], &[-1., 1.], &[1., 1e300], &[0., 1., 2.]] {
+        refused("codes that cannot be", &|v| v["columns"][0]["code"]["number"]["codes"] = codes.into());
+    }
     refused("a centre less", &|v| drop(v["imputer"]["centre"].as_array_mut().unwrap().pop()));
     refused("a scale of 0", &|v| v["imputer"]["scale"][0] = 0.into());
     refused("an infinite centre", &|v| v["imputer"]["centre"][0] = 1e300.into());

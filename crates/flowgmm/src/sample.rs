@@ -1,4 +1,4 @@
-//! New rows of a model, of one class or of all.
+//! New rows of a model, of one class or of all, with values that training rows could have had.
 
 use flowgmm_data::{Cells, Column, Frame};
 use ndarray::{Array2, Axis};

@@ -18,8 +18,9 @@ use std::{
 use ndarray::{ArrayView1, ArrayViewMut2};
 use serde::{Deserialize, Serialize};
 
+use super::Role;
 use super::column::Unknowns;
-use super::{Role, Unseen};
+use super::unseen::UnseenCounts;
 use crate::Cells;
 
 /// More rare texts than this are not remembered.
@@ -107,7 +108,7 @@ impl LevelCode {
     /// Writes the cells into x `[n, width]`, all 0 before.
     pub fn apply(&self, column: &str, cells: &Cells, mut x: ArrayViewMut2<f64>) -> Unknowns {
         let index = self.index();
-        let mut unseen: HashMap<String, usize> = HashMap::new();
+        let mut unseen = UnseenCounts::default();
         let mut imputed = 0;
         for (row, mut x) in x.rows_mut().into_iter().enumerate() {
             let slot = match cells.text(row) {
@@ -118,7 +119,7 @@ impl LevelCode {
                 }
                 Some(text) => index.get(self.letters.key(&text).as_ref()).copied().or_else(|| {
                     if self.is_unseen(&text) {
-                        *unseen.entry(text.into_owned()).or_insert(0) += 1;
+                        unseen.add(text.into_owned());
                     }
                     self.other.is_some().then_some(self.levels.len())
                 }),
@@ -130,10 +131,7 @@ impl LevelCode {
                 (None, _) => {}
             }
         }
-        let unseen = unseen.into_iter().map(|(level, count)| Unseen { column: column.into(), level, count });
-        let mut unseen: Vec<Unseen> = unseen.collect();
-        unseen.sort_unstable_by(|a, b| b.count.cmp(&a.count).then_with(|| a.level.cmp(&b.level)));
-        Unknowns { unseen, imputed }
+        Unknowns { unseen: unseen.sorted(column), imputed }
     }
 
     /// The level of the largest dimension, `None` for a missing cell.

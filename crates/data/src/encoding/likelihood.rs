@@ -1,8 +1,8 @@
 //! Whether a density over the encoded dimensions is a density of the user's rows.
 //!
 //! It is when every column is continuous and complete: then the encoding is the identity. Anything discrete (steps,
-//! levels, missing cells, an atom) is dequantised by noise or has dimensions of 0 and 1, and a log-likelihood of the
-//! encoded rows is then a bound, which compares models of the same encoding but not of different ones. For values in
+//! levels, missing cells, an atom) is dequantised by noise or has dimensions of 0 and 1, a date may have dimensions that
+//! follow from it, and a log-likelihood of the encoded rows is then a bound, which compares models of the same encoding but not of different ones. For values in
 //! steps,
 //!
 //! ```text
@@ -31,7 +31,7 @@ pub enum Likelihood {
 impl Encoding {
     /// How a log-likelihood of encoded rows relates to that of the user's rows.
     pub fn likelihood(&self) -> Likelihood {
-        let reasons: [(&str, Holds); 4] = [
+        let reasons: [(&str, Holds); 5] = [
             ("categories", |code| matches!(code, Code::Levels(_))),
             (
                 "missing cells",
@@ -40,6 +40,10 @@ impl Encoding {
             ("values in steps", |code| {
                 matches!(code, Code::Number { step: Some(_), .. } | Code::Date { step: Some(_), .. })
             }),
+            (
+                "cycles of the calendar",
+                |code| matches!(code, Code::Date { cycles, .. } if !cycles.is_empty()),
+            ),
             ("one value in many rows", |code| matches!(code, Code::Number { atom: Some(_), .. })),
         ];
         let found: Vec<String> = reasons

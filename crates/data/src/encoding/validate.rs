@@ -7,6 +7,7 @@ use super::Encoding;
 use super::column::{Code, ColumnCode};
 use super::impute::{Imputer, Value};
 use super::levels::LevelCode;
+use crate::schema::{are_codes, are_cycles};
 use crate::{Error, Result};
 
 impl Encoding {
@@ -38,10 +39,13 @@ impl Encoding {
 
 fn possible(column: &ColumnCode) -> bool {
     match &column.code {
-        Code::Number { grid, step, atom, .. } => {
-            [grid, step].into_iter().flatten().all(|value| is_scale(*value)) && atom.is_none_or(in_range)
+        Code::Number { grid, step, atom, codes, .. } => {
+            let scales = [grid, step].into_iter().flatten().all(|value| is_scale(*value));
+            scales && atom.is_none_or(in_range) && are_codes(codes)
         }
-        Code::Date { format, step, .. } => format.is_valid() && step.is_none_or(is_scale),
+        Code::Date { format, step, cycles, .. } => {
+            format.is_valid() && step.is_none_or(is_scale) && are_cycles(cycles)
+        }
         Code::Levels(levels) => distinct_levels(levels),
         Code::Constant { .. } => true,
     }

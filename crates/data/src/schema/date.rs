@@ -11,7 +11,11 @@ use serde::{Deserialize, Serialize};
 
 use super::date::stamp::{Clock, Stamp, Zone};
 
+mod cycle;
 mod stamp;
+
+pub use cycle::Cycle;
+pub(crate) use cycle::are_cycles;
 
 /// How the dates of a column are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,6 +93,13 @@ impl DateFormat {
             clock.write(ticks.rem_euclid(per_day), self.padded, &mut text);
         }
         text
+    }
+
+    /// The local time of a date, in days since 1970-01-01 to the last digit of the format: what a clock at its offset shows.
+    pub(crate) fn local(&self, days: f64) -> f64 {
+        let Some(clock) = &self.clock else { return days.round() };
+        let per_day = clock.ticks_per_day() as f64;
+        ((days + f64::from(clock.zone.minutes()) / 1440.) * per_day).round() / per_day
     }
 
     /// A date as an example of the format.

@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! declared ignored or text -> empty -> constant -> declared kind
-//!   numbers: one value and missing cells -> categorical; identifier; else numeric
+//!   numbers: one value and missing cells -> categorical; identifier; else numeric, few whole ones with their codes
 //!   texts:   boolean; date; identifier; free text; else categorical
 //! ```
 
 use super::levels::Tally;
 use super::{ColumnKind, ColumnSchema, Concern, DateFormat, DeclaredKind, NumberFacts, Strays, Warning};
-use super::{identifier, leak::Target};
+use super::{codes, date::Cycle, identifier, leak::Target};
 use crate::error::wording::count;
 use crate::{Cells, Column, Frame, Result, read_number};
 
@@ -97,10 +97,15 @@ fn numbers(seen: &Seen, values: &[f64]) -> Result<Verdict> {
         return Ok(Verdict::identifier(why));
     }
     let facts = seen.facts(values.to_vec())?;
-    let code = facts.integer && facts.distinct < seen.n / 2 && identifier::is_name(seen.name);
-    let verdict =
-        Verdict::new(ColumnKind::Numeric { facts, strays: Strays::Refused }, "every cell is a number");
-    if !code {
+    let codes = codes::of(values);
+    let named = facts.integer && facts.distinct < seen.n / 2 && identifier::is_name(seen.name);
+    let used_as_categories = !codes.is_empty();
+    let reason = match codes.len() {
+        0 => "every cell is a number".into(),
+        n => format!("{n} different whole numbers, which may be codes"),
+    };
+    let verdict = Verdict::new(ColumnKind::Numeric { facts, strays: Strays::Refused, codes }, reason);
+    if !named || used_as_categories {
         return Ok(verdict);
     }
     Ok(verdict.warn(
@@ -171,7 +176,7 @@ fn declared_numeric(seen: &Seen) -> Result<Verdict> {
         );
     }
     let (strays, warning) = stray.as_missing();
-    let kind = ColumnKind::Numeric { facts: seen.facts(numbers)?, strays };
+    let kind = ColumnKind::Numeric { facts: seen.facts(numbers)?, strays, codes: Vec::new() };
     let mut verdict = Verdict::new(kind, "declared numeric");
     verdict.warnings.extend(warning);
     verdict.unreadable = stray.rows;
@@ -200,9 +205,11 @@ fn declared_date(seen: &Seen) -> Result<Verdict> {
 fn dates(seen: &Seen, counts: impl Fn(&str) -> bool, strays: Strays) -> Result<Option<Verdict>> {
     let texts: Vec<_> = seen.texts().filter(|text| counts(text)).collect();
     let Some(found) = DateFormat::of(texts.iter().map(AsRef::as_ref)) else { return Ok(None) };
-    let days = texts.iter().map(|text| found.format.read(text).expect("read before")).collect();
+    let days: Vec<f64> = texts.iter().map(|text| found.format.read(text).expect("read before")).collect();
     let example = found.format.example();
-    let kind = ColumnKind::Date { format: found.format, facts: NumberFacts::of(days), strays };
+    let times: Vec<f64> = days.iter().map(|&days| found.format.local(days)).collect();
+    let cycles = Cycle::that_vary(&times);
+    let kind = ColumnKind::Date { format: found.format, facts: NumberFacts::of(days), strays, cycles };
     let verdict = Verdict::new(kind, format!("every cell is a date like {example}"));
     if !found.ambiguous {
         return Ok(Some(verdict));

@@ -43,8 +43,15 @@ fn summarised(column: &ColumnSchema) -> ColumnSummary {
         saw.push_str(&format!(", {} missing", percent(column.missing)));
     }
     let becomes = match &column.kind {
-        ColumnKind::Numeric { .. } => with_gaps("a number", column),
-        ColumnKind::Date { .. } => with_gaps("days since 1970-01-01", column),
+        ColumnKind::Numeric { codes, .. } if codes.is_empty() => with_gaps("a number", column),
+        ColumnKind::Numeric { codes, .. } => {
+            with_gaps(&format!("a number and {} columns of 0 or 1", codes.len()), column)
+        }
+        ColumnKind::Date { cycles, .. } => {
+            let parts = cycles.iter().map(|cycle| cycle.name());
+            let parts: Vec<&str> = std::iter::once("days since 1970-01-01").chain(parts).collect();
+            with_gaps(&parts.join(", "), column)
+        }
         ColumnKind::Boolean { .. } | ColumnKind::Categorical { .. } => one_hot(column),
         ColumnKind::Constant { .. } => "left out, written back".into(),
         _ => "not used".into(),

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{ColumnKind, ColumnSchema, NumberFacts, Schema};
+use super::{ColumnKind, ColumnSchema, NumberFacts, Schema, are_codes, are_cycles};
 use crate::{Error, Result};
 
 impl Schema {
@@ -26,9 +26,11 @@ fn problem(column: &ColumnSchema) -> Option<&'static str> {
         return Some("has an impossible share of missing cells");
     }
     match &column.kind {
-        ColumnKind::Numeric { facts, .. } => facts_problem(facts),
-        ColumnKind::Date { format, facts, .. } if format.is_valid() => facts_problem(facts),
-        ColumnKind::Date { .. } => Some("has an impossible date format"),
+        ColumnKind::Numeric { facts, codes, .. } if are_codes(codes) => facts_problem(facts),
+        ColumnKind::Numeric { .. } => Some("has impossible codes"),
+        ColumnKind::Date { format, .. } if !format.is_valid() => Some("has an impossible date format"),
+        ColumnKind::Date { cycles, .. } if !are_cycles(cycles) => Some("has a cycle twice"),
+        ColumnKind::Date { facts, .. } => facts_problem(facts),
         ColumnKind::Boolean { no, yes } if no.eq_ignore_ascii_case(yes) => {
             Some("has the same word for yes and no")
         }

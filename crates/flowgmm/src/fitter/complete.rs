@@ -1,4 +1,4 @@
-//! What follows training: certificate, temperature, class shares, typicality.
+//! What follows training: certificate, temperature, class shares, typicality, the values of samples.
 
 use flowgmm_core::{
     FlowGmm, Prior, certify_watched,
@@ -12,7 +12,7 @@ use super::{Fitter, data_hash, posterior, some_rows};
 use crate::{
     Error, Result,
     config::{Calibration, ForestConfig},
-    model::{Model, Provenance},
+    model::{Model, Provenance, Support},
     observer::{Observer, Phase, watched},
     prepared::Prepared,
 };
@@ -78,6 +78,7 @@ impl Fitter<'_> {
             temperature,
             blend: None,
             typical: Vec::new(),
+            support: Support::default(),
             decisions: self.decisions,
             provenance,
             history: state.history,
@@ -87,6 +88,9 @@ impl Fitter<'_> {
         }
         model.learn_typicality(some_rows(self.data.x(), TYPICAL).view(), observer)?;
         check_finite(&model, self.data)?;
+        if self.data.image_shape().is_none() {
+            model.learn_support(self.data.x(), self.seed);
+        }
         Ok(model)
     }
 }

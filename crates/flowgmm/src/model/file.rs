@@ -9,10 +9,7 @@ use flowgmm_data::{Encoding, ImageLayout};
 use semisup::Preprocess;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Blend, Model, Provenance,
-    blend::BlendWeights,
-};
+use super::{Blend, Model, Provenance, Support, blend::BlendWeights};
 use crate::{
     Error, Result,
     recipe::Decision,
@@ -35,6 +32,8 @@ struct Header {
     #[serde(default)]
     blend: Option<BlendWeights>,
     typical: Vec<f64>,
+    #[serde(default)]
+    support: Support,
     decisions: Vec<Decision>,
     provenance: Provenance,
     history: History,
@@ -78,6 +77,7 @@ impl From<Header3> for Header {
             temperature,
             blend: None,
             typical,
+            support: Support::default(),
             decisions,
             provenance,
             history,
@@ -132,6 +132,7 @@ impl Model {
             temperature: self.temperature,
             blend: self.blend.as_ref().map(|blend| blend.weights),
             typical: self.typical.clone(),
+            support: self.support.clone(),
             decisions: self.decisions.clone(),
             provenance: self.provenance.clone(),
             history: self.history.clone(),
@@ -162,9 +163,30 @@ impl Model {
             return Err(format!("tensor {extra} belongs to no part of the architecture"));
         }
         let Header {
-            rows, preprocess, classes, temperature, typical, decisions, provenance, history, ..
+            rows,
+            preprocess,
+            classes,
+            temperature,
+            typical,
+            support,
+            decisions,
+            provenance,
+            history,
+            ..
         } = header;
-        Ok(Self { rows, preprocess, gmm, classes, temperature, blend, typical, decisions, provenance, history })
+        Ok(Self {
+            rows,
+            preprocess,
+            gmm,
+            classes,
+            temperature,
+            blend,
+            typical,
+            support,
+            decisions,
+            provenance,
+            history,
+        })
     }
 }
 
@@ -201,6 +223,9 @@ impl Header {
             || !self.typical.is_sorted()
         {
             return Err("its calibration is not made of numbers in order".into());
+        }
+        if !self.support.is_valid(self.rows.dim()) {
+            return Err("the values that samples keep to are impossible".into());
         }
         if self.classes.len() != self.spec.mixture.n_classes()
             || self.rows.dim() != self.preprocess.dim_in()

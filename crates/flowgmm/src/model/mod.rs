@@ -7,6 +7,7 @@ pub(crate) mod blend;
 mod describe;
 mod file;
 mod predictions;
+mod support;
 
 use flowgmm_core::{
     Certificate, FlowGmm, SCORING_BATCH,
@@ -29,6 +30,7 @@ use crate::{
 pub use blend::Blend;
 pub use file::FORMAT;
 pub use predictions::Predictions;
+pub(crate) use support::Support;
 
 /// Steps between the smallest and the largest of the stored quantiles.
 const QUANTILES: usize = 200;
@@ -67,6 +69,8 @@ pub struct Model {
     pub(crate) blend: Option<Blend>,
     /// Quantiles of log p(x) over training rows, evenly spaced from the smallest to the largest.
     pub(crate) typical: Vec<f64>,
+    /// The values that samples keep to.
+    pub(crate) support: Support,
     pub(crate) decisions: Vec<Decision>,
     pub(crate) provenance: Provenance,
     pub(crate) history: History,
@@ -224,6 +228,12 @@ impl Model {
         Ok(())
     }
 
+    /// Remembers what values training rows have, so that samples keep to them.
+    pub(crate) fn learn_support(&mut self, x: ArrayView2<f64>, seed: u64) {
+        let draw = |n: usize| self.draw(n, None, 1.0, &mut semisup::rng(seed)).0;
+        self.support = Support::learn(&self.rows, x, draw);
+    }
+
     /// Latent distance of points z to the decision boundary, `[n]`; infinite for a single class.
     pub fn boundary(&self, z: ArrayView2<f64>) -> Vec<f64> {
         match self.classes.len() {
@@ -284,8 +294,22 @@ impl Model {
         out
     }
 
-    /// Draws rows of a class, or of classes by the prior.
+    /// Draws rows of a class, or of classes by the prior. Numbers keep to the range of the training rows, and values that
+    /// many of those share have about their share of the samples at temperature 1.
     pub fn sample(
+        &self,
+        n: usize,
+        class: Option<usize>,
+        temperature: f64,
+        rng: &mut Rng,
+    ) -> (Array2<f64>, Vec<usize>) {
+        let (mut x, classes) = self.draw(n, class, temperature, rng);
+        self.support.keep(&mut x);
+        (x, classes)
+    }
+
+    /// Draws rows of the density as it is, which is positive everywhere.
+    fn draw(
         &self,
         n: usize,
         class: Option<usize>,

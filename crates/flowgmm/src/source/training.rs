@@ -139,7 +139,8 @@ fn of_table(request: &Request, observer: &mut dyn Observer) -> Result<Training> 
     warnings.extend(schema_warnings(&schema));
     let data = SemiSupervised::new(x, y, classes, encoding.feature_names())?.with_steps(encoding.steps());
     let rows = Rows::Table { encoding, texts, label: Some(label.to_string()) };
-    Ok(Training { data, rows, schema: Some(schema), origins, warnings, decisions: Vec::new() })
+    let decisions = schema_decisions(&schema);
+    Ok(Training { data, rows, schema: Some(schema), origins, warnings, decisions })
 }
 
 /// So many rows are read; an error if the observer wants to stop.
@@ -160,6 +161,49 @@ fn schema_warnings(schema: &Schema) -> Vec<String> {
     });
     let odd = schema.warnings().map(|(column, warning)| format!("column '{column}': {}", warning.message));
     unused.chain(odd).collect()
+}
+
+/// What columns are used as, where it is more than one thing.
+fn schema_decisions(schema: &Schema) -> Vec<Decision> {
+    let (mut codes, mut cycles) = (Vec::new(), Vec::new());
+    for column in schema.columns() {
+        match &column.kind {
+            ColumnKind::Numeric { codes: values, .. } if !values.is_empty() => {
+                codes.push(format!("{}: {} values", column.name, values.len()));
+            }
+            ColumnKind::Date { cycles: varying, .. } if !varying.is_empty() => {
+                let names: Vec<&str> = varying.iter().map(|cycle| cycle.name()).collect();
+                cycles.push(format!("{}: {}", column.name, names.join(", ")));
+            }
+            _ => {}
+        }
+    }
+    let decisions = [
+        (
+            "codes",
+            codes,
+            "used as a number and as categories",
+            "few whole numbers may be codes: declare a column numeric or categorical to use it as one of them",
+        ),
+        ("dates", cycles, "used beside the days since 1970", "they vary over the rows"),
+    ];
+    let some = decisions.into_iter().filter(|(_, columns, ..)| !columns.is_empty());
+    some.map(|(what, columns, used, why)| Decision {
+        what: what.into(),
+        choice: format!("{}, {used}", few(&columns)),
+        why: why.into(),
+    })
+    .collect()
+}
+
+/// The first few of many columns.
+fn few(columns: &[String]) -> String {
+    const SHOWN: usize = 8;
+    let shown = columns[..columns.len().min(SHOWN)].join("; ");
+    match columns.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown}; and {more} more"),
+    }
 }
 
 /// Refuses a label column that measures or names rows: most rows would be a class of their own. One labelled row for each
