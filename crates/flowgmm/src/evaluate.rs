@@ -88,8 +88,7 @@ pub fn calibrate(model: &Model, source: &Source, observer: &mut dyn Observer) ->
     let scored = Labelled::score(model, source, observer)?;
     let before = Scores::from_log_probs(&scored.log_probs, &scored.y);
     let bias = model.logit_bias();
-    let temperature =
-        fit_temperature_near(scored.logits.view(), &bias, &scored.y, model.temperature());
+    let temperature = fit_temperature_near(scored.logits.view(), &bias, &scored.y, model.temperature());
     let after = semisup::metrics::at_temperature(scored.logits.view(), &bias, temperature);
     let after = Scores::from_log_probs(&after, &scored.y);
     let model = model.clone().at_temperature(temperature);

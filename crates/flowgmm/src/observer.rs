@@ -93,7 +93,10 @@ pub enum Phase {
 impl Phase {
     /// Whether training steps are counted, as those of [`Phase::Training`] are.
     pub fn counts_steps(&self) -> bool {
-        matches!(self, Self::Training | Self::Start { .. } | Self::Calibrating { .. } | Self::HoldingOut { .. })
+        matches!(
+            self,
+            Self::Training | Self::Start { .. } | Self::Calibrating { .. } | Self::HoldingOut { .. }
+        )
     }
 
     /// What is being done, after "interrupted while".

@@ -48,6 +48,34 @@ pub fn distil(
     Forest::fit_soft(x.select(Axis(0), &rows).view(), targets.view(), Some(&weights), &settings, seed)
 }
 
+/// What trees say of rows x `[n, dim]` that they were not grown on: the rows are cut in halves, and each half is predicted by a
+/// forest distilled from the other and from the labelled rows (cross-fitting). The predictions q `[n, n_classes]` of
+/// experts become smoother along the data; labelled rows keep theirs.
+pub fn cross_distil(
+    x: ArrayView2<f64>,
+    y: &[Option<usize>],
+    q: ArrayView2<f64>,
+    n_trees: usize,
+    seed: u64,
+) -> Result<Array2<f64>> {
+    let (labelled, unlabelled): (Vec<usize>, Vec<usize>) = (0..y.len()).partition(|&row| y[row].is_some());
+    let halves: [Vec<usize>; 2] =
+        [0, 1].map(|half| unlabelled.iter().copied().skip(half).step_by(2).collect());
+    let mut smooth = q.to_owned();
+    for (half, rows) in halves.iter().enumerate() {
+        let others: Vec<usize> = labelled.iter().chain(&halves[1 - half]).copied().collect();
+        let classes: Vec<Option<usize>> = others.iter().map(|&row| y[row]).collect();
+        let targets = q.select(Axis(0), &others);
+        let forest =
+            distil(x.select(Axis(0), &others).view(), &classes, targets.view(), n_trees, seed + half as u64)?;
+        let predicted = forest.smoothed(x.select(Axis(0), rows).view());
+        for (&row, p) in rows.iter().zip(predicted.rows()) {
+            smooth.row_mut(row).assign(&p);
+        }
+    }
+    Ok(smooth)
+}
+
 /// [`Experts`] on standardised columns, and a forest distilled from them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExpertForest {

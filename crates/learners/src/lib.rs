@@ -52,7 +52,7 @@ mod two_sample;
 
 pub use any::{AnyError, AnyLearner, AnyModel, BoxedLearner, by_name, names};
 pub use clusters::{ClusterFeatures, ClusterLogistic, ClusterRegression, ClusterRegressionModel};
-pub use distilled::{ExpertForest, ExpertForestModel, distil};
+pub use distilled::{ExpertForest, ExpertForestModel, cross_distil, distil};
 pub use error::Error;
 pub use generative::{CovarianceType, GaussianMixture, GaussianMixtureModel, M1M2, M1M2Model, VaeStage};
 pub use graph::{
@@ -68,8 +68,8 @@ pub use nets::{Mlp, NetModel, PiModel};
 pub use pool::{Expert, ExpertPool, Experts};
 pub use svm::{SVC_ROWS, SupportVectors, Svc, SvcModel};
 pub use trees::{
-    Boosted, BoostedModel, ExtraTrees, FOREST_ARRAYS, Forest, ForestModel, GradientBoosting, MaxFeatures, RandomForest,
-    Sampling, Splitter, TreeSettings,
+    Boosted, BoostedModel, ExtraTrees, FOREST_ARRAYS, Forest, ForestModel, GradientBoosting, MaxFeatures,
+    RandomForest, Sampling, Splitter, TreeSettings,
 };
 pub use two_sample::{TwoSample, TwoSampleClassifier, two_sample};
 

@@ -85,7 +85,8 @@ impl Experts {
 
     /// Self-training on the labelled rows and some of the others, evenly spaced.
     fn self_trained(&self, x: ArrayView2<f64>, y: &[Option<usize>], n_classes: usize) -> Logistic {
-        let (labelled, unlabelled): (Vec<usize>, Vec<usize>) = (0..y.len()).partition(|&row| y[row].is_some());
+        let (labelled, unlabelled): (Vec<usize>, Vec<usize>) =
+            (0..y.len()).partition(|&row| y[row].is_some());
         let some = evenly_spaced(unlabelled.len(), SELF_TRAINING_ROWS).into_iter().map(|at| unlabelled[at]);
         let rows: Vec<usize> = labelled.into_iter().chain(some).collect();
         let known: Vec<Option<usize>> = rows.iter().map(|&row| y[row]).collect();

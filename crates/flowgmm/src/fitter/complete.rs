@@ -48,7 +48,9 @@ impl Fitter<'_> {
             certificate: Some(certificate),
         };
         let held = match self.config.calibration {
-            Some(Calibration::Folds { folds, fraction }) => self.hold_out(&problem, folds, fraction, observer)?,
+            Some(Calibration::Folds { folds, fraction }) => {
+                self.hold_out(&problem, folds, fraction, observer)?
+            }
             None | Some(Calibration::Expected { .. }) => None,
         };
         let temperature = match (self.config.calibration, &held) {

@@ -183,6 +183,10 @@ mod tests {
         assert!(weight(&sure, &unsure, 100) > 0.9 && weight(&unsure, &sure, 100) < 0.05);
         let few = weight(&sure, &unsure, 2);
         assert!(few > prior_weight() && few < 0.6, "{few}: two labels do not decide");
-        assert!((flow_weight(Array2::zeros((0, 2)).view(), Array2::zeros((0, 2)).view(), &[]) - prior_weight()).abs() < 0.01);
+        assert!(
+            (flow_weight(Array2::zeros((0, 2)).view(), Array2::zeros((0, 2)).view(), &[]) - prior_weight())
+                .abs()
+                < 0.01
+        );
     }
 }

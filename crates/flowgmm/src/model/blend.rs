@@ -68,7 +68,8 @@ impl Blend {
         let mut arrays: [Vec<f32>; FOREST_ARRAYS.len()] = Default::default();
         for (array, name) in arrays.iter_mut().zip(FOREST_ARRAYS) {
             let name = format!("{PREFIX}{name}");
-            let (shape, values) = container.tensors.remove(&name).ok_or(format!("tensor {name} is missing"))?;
+            let (shape, values) =
+                container.tensors.remove(&name).ok_or(format!("tensor {name} is missing"))?;
             if shape.len() != 1 {
                 return Err(format!("tensor {name} has the shape {shape:?}, expected one dimension"));
             }

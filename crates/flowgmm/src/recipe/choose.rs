@@ -1,20 +1,19 @@
 //! The automatic recipe: settings chosen from the data, with reasons.
 //!
 //! Training a flow for every candidate would take too long and, with few labels, would choose by luck. So quick teachers
-//! stand in for it: label spreading in each candidate space, for how well that space keeps classes together, and
-//! self-training of a logistic regression, for what a linear classifier can do. Each is cross-validated on the labelled
-//! rows, never on others. The best space, by the probability of held-out labels, becomes the flow's, unless the default
-//! for so many columns is about as good; the teachers whose predictions of held-out labels are good enough guide the
-//! start, at the temperatures and weights learnt there.
+//! stand in for it: label spreading in spaces of different whitening, for how well a space keeps classes together, and a
+//! pool of supervised experts. Each is cross-validated on the labelled rows, never on others. Nothing is switched by
+//! them: the whitening of the flow's space is the mean over candidates, each teacher counts by the probability it gives
+//! to held-out labels, and both start from a prior that few labels hardly move.
 
 use ndarray::ArrayView2;
 use semisup::{Part, SemiSupervised, Watch};
 use serde::{Deserialize, Serialize};
 
-use super::held_out::{HeldOut, Sample, Together, weighted};
+use super::held_out::{HeldOut, Sample, TEMPERATURE, posterior, together, weighted};
 use crate::{
     Result,
-    config::{Calibration, FitConfig, Prepare, QuantileTransform},
+    config::{FitConfig, ForestConfig, Prepare, QuantileTransform},
     teachers::{Teacher, TeacherMethod},
 };
 use flowgmm_core::Prior;
@@ -25,11 +24,18 @@ const ALPHA: f64 = 0.99;
 /// Columns from which their relative scales may be taken to mean something. With fewer, nothing that is chosen depends
 /// on the units they are in.
 const ONE_UNIT: usize = 25;
-/// Self-training of a logistic regression; and with a stronger penalty, for more columns than labels.
-const SELF_TRAINING: TeacherMethod = TeacherMethod::SelfTraining { c: 1.0, threshold: 0.75 };
-const PENALISED: TeacherMethod = TeacherMethod::SelfTraining { c: 0.1, threshold: 0.75 };
-/// The regression on the labels alone: it cannot be misled by its own pseudo-labels.
-const LOGISTIC_REGRESSION: TeacherMethod = TeacherMethod::SelfTraining { c: 1.0, threshold: 2.0 };
+/// The pool of experts. Its trees vote as one, so that few are enough for a teacher.
+const EXPERTS: TeacherMethod = TeacherMethod::Experts { n_trees: 100 };
+/// Candidates of the whitening, and the prior of each: relative variances are kept unless held-out labels say otherwise,
+/// since whitening blows up directions of noise.
+const WHITENING: [(f64, f64); 3] = [(0.0, 0.5), (0.5, 0.3), (1.0, 0.2)];
+/// The pseudo-counts of teachers, in labels: the experts', and label spreading's.
+const TRUST: [f64; 2] = [3.0, 1.0];
+/// Rows up to which a table is small: a narrow flow and half the steps are as good there, and more noise keeps the flow from
+/// learning single rows.
+const SMALL: usize = 4000;
+/// Trees of the forest beside the flow.
+const TREES: usize = 200;
 /// Shares of K classes rest on K x K confusions learnt from the labels: the pseudo-count is this times K^2 / n_l.
 const PSEUDO_COUNT: f64 = 2.0;
 
@@ -91,45 +97,27 @@ impl Recipe {
         let mut recipe = Self::from(FitConfig::table(data));
         recipe.choose_columns(data, &Part::new(watch, 0.0..COLUMNS))?;
         let sample = Sample::new(data, recipe.config.quantile_transform, somewhat_uneven(data), seed);
-        let spaces = spaces(sample.normal.view());
-        recipe.config.prepare = spaces[0];
-        let spreading = |space: &Prepare| TeacherMethod::LabelSpreading {
-            space: Some(*space),
+        let family = Family::of(sample.normal.view());
+        let spreading = |space: Prepare| TeacherMethod::LabelSpreading {
+            space: Some(space),
             neighbours: NEIGHBOURS,
             alpha: ALPHA,
         };
-        let linear: &[TeacherMethod] = if data.dim() > data.labelled().len() {
-            &[SELF_TRAINING, PENALISED, LOGISTIC_REGRESSION]
-        } else {
-            &[SELF_TRAINING, LOGISTIC_REGRESSION]
-        };
         let spread = Part::new(watch, COLUMNS..SPREAD);
-        let by_space = spaces
-            .iter()
-            .enumerate()
-            .map(|(i, space)| sample.cross_validate(spreading(space), &Part::of(&spread, i, spaces.len())));
+        let by_space = WHITENING.iter().enumerate().map(|(i, &(whiten, _))| {
+            let part = Part::of(&spread, i, WHITENING.len());
+            sample.cross_validate(spreading(family.whitened(whiten)), &part)
+        });
         let by_space = by_space.collect::<Result<Option<Vec<HeldOut>>>>()?;
-        let rest = Part::new(watch, SPREAD..1.0);
-        let linear = linear
-            .iter()
-            .enumerate()
-            .map(|(i, &method)| sample.cross_validate(method, &Part::of(&rest, i, linear.len())));
-        let linear = linear.collect::<Result<Option<Vec<HeldOut>>>>()?;
-        match (by_space, linear) {
-            (Some(by_space), Some(linear)) => {
-                let mut candidates = vec![recipe.choose_space(&spaces, by_space)];
-                // Label spreading is already perfect on the held-out labels; a linear teacher could only hurt.
-                if candidates[0].accuracy() < 1.0 {
-                    candidates.push(likeliest(linear));
-                }
-                let together = recipe.choose_teachers(candidates);
-                let (accuracy, n) = (together.held_out, data.labelled().len());
-                recipe.held_out = Some(HeldOutAccuracy { accuracy, n });
-                if !data.unlabelled().is_empty() {
-                    recipe.choose_confidence(&together);
-                }
+        let experts = sample.cross_validate(EXPERTS, &Part::new(watch, SPREAD..1.0))?;
+        match (by_space, experts) {
+            (Some(by_space), Some(experts)) => {
+                let (space, spread) = recipe.choose_space(family, by_space);
+                let together = recipe.choose_teachers(&[experts, spread]);
+                recipe.config.teachers[1].method = spreading(space);
+                recipe.held_out = Some(together);
             }
-            _ => recipe.take_defaults(&[spreading(&spaces[0]), SELF_TRAINING]),
+            _ => recipe.take_defaults(&[EXPERTS, spreading(family.whitened(0.0))], family.whitened(0.0)),
         }
         recipe.choose_prior(data);
         recipe.choose_size(data);
@@ -152,26 +140,28 @@ impl Recipe {
         Ok(())
     }
 
-    /// The space in which label spreading does best, if it does so by more than chance; and its predictions there.
-    fn choose_space(&mut self, spaces: &[Prepare], mut held_out: Vec<HeldOut>) -> HeldOut {
-        let mut best = 0;
-        for other in 1..spaces.len() {
-            if held_out[other].beats(&held_out[best], 1.0) {
-                best = other;
-            }
-        }
-        self.config.prepare = spaces[best];
-        let scores = spaces.iter().zip(&held_out);
-        let scores =
-            scores.map(|(space, found)| format!("{} {:.0}%", describe(space), 100.0 * found.accuracy()));
-        let why = format!("label spreading on held-out labels: {}", scores.collect::<Vec<_>>().join(", "));
-        self.note("space", describe(&spaces[best]), why);
-        held_out.swap_remove(best)
+    /// The mean whitening over candidates, each weighted by its prior and by the probability that label spreading in it gives
+    /// to held-out labels; and the predictions of the candidate that counts most.
+    fn choose_space(&mut self, family: Family, mut held_out: Vec<HeldOut>) -> (Prepare, HeldOut) {
+        let weights = posterior(&held_out, &WHITENING.map(|(_, prior)| prior));
+        let whiten: f64 = WHITENING.iter().zip(&weights).map(|((whiten, _), weight)| whiten * weight).sum();
+        let space = family.whitened((100.0 * whiten).round() / 100.0);
+        self.config.prepare = space;
+        let scores = WHITENING.iter().zip(&held_out).zip(&weights).map(|(((whiten, _), found), weight)| {
+            format!("{whiten} {:.0}% (counts {:.0}%)", 100.0 * found.accuracy(), 100.0 * weight)
+        });
+        let why = format!(
+            "mean over whitenings, by label spreading on held-out labels: {}",
+            scores.collect::<Vec<_>>().join(", ")
+        );
+        self.note("space", describe(&space), why);
+        let most = (0..weights.len()).fold(0, |best, at| if weights[at] > weights[best] { at } else { best });
+        (space, held_out.swap_remove(most))
     }
 
-    /// Which teachers guide the start, and how much each counts; and how often they are right together.
-    fn choose_teachers(&mut self, candidates: Vec<HeldOut>) -> Together {
-        let teachers = weighted(&candidates);
+    /// How much each teacher counts; and how often they are right together.
+    fn choose_teachers(&mut self, candidates: &[HeldOut]) -> HeldOutAccuracy {
+        let teachers = weighted(candidates, &TRUST);
         let total = teachers.iter().map(|teacher| teacher.weight).sum::<f64>();
         let shares = teachers.iter().map(|teacher| {
             format!("{} {:.0}%", describe_method(&teacher.method), 100.0 * teacher.weight / total)
@@ -180,22 +170,15 @@ impl Recipe {
         let scores = candidates
             .iter()
             .map(|found| format!("{} {:.0}%", describe_method(&found.method), 100.0 * found.accuracy()));
-        let together = Together::new(&candidates, &teachers);
+        let together = together(candidates, &teachers);
         let why = format!(
             "right on held-out labels: {}; together {:.0}%",
             scores.collect::<Vec<_>>().join(", "),
-            100.0 * together.held_out
+            100.0 * together.accuracy
         );
         self.config.teachers = teachers;
         self.note("teachers", choice, why);
         together
-    }
-
-    /// How confident the model may be of its predictions.
-    fn choose_confidence(&mut self, together: &Together) {
-        self.config.calibration = Some(Calibration::Expected { accuracy: together.expected });
-        let choice = format!("{:.0}% on average over unlabelled rows", 100.0 * together.expected);
-        self.note("confidence", choice, "the expected accuracy on them");
     }
 
     /// How common classes are: as among the labels, if these are clearly uneven; else what the rows say.
@@ -222,24 +205,34 @@ impl Recipe {
     }
 
     /// The defaults, where no label can be held out.
-    fn take_defaults(&mut self, methods: &[TeacherMethod]) {
+    fn take_defaults(&mut self, methods: &[TeacherMethod], space: Prepare) {
         let why = "a class has one label only, so that nothing can be cross-validated";
         self.config.teachers = methods.iter().map(|&method| Teacher::plain(method)).collect();
-        self.note("space", describe(&self.config.prepare), why);
+        for (teacher, trust) in self.config.teachers.iter_mut().zip(TRUST) {
+            (teacher.weight, teacher.temperature) = (trust, TEMPERATURE);
+        }
+        self.config.prepare = space;
+        self.note("space", describe(&space), why);
         let names: Vec<String> = methods.iter().map(describe_method).collect();
         self.note("teachers", names.join(", "), why);
     }
 
-    /// Width and steps by the size of the problem.
+    /// Width, steps and noise by the size of the problem.
     fn choose_size(&mut self, data: &SemiSupervised) {
         let (n, k) = (data.n(), data.n_classes());
         if data.unlabelled().is_empty() {
             self.config.train.objective.consistency = None;
         }
+        if n <= SMALL {
+            self.config.architecture.hidden = vec![64];
+            self.config.train.steps = 1000;
+            (self.config.train.noise, self.config.train.view_noise) = (0.5, 0.5);
+        }
         if n > 50_000 || k > 20 {
             self.config.train.steps = 3000;
             self.config.train.batch_unlabelled = 400;
         }
+        self.config.forest = Some(ForestConfig { n_trees: TREES });
         let train = &self.config.train;
         let choice = format!(
             "{} couplings of width {:?}, {} steps of {} unlabelled rows",
@@ -274,27 +267,27 @@ fn clearly_uneven(data: &SemiSupervised) -> bool {
     uneven > k - 1.0 + 3.0 * (2.0 * (k - 1.0)).sqrt()
 }
 
-/// The one that gives held-out labels most probability.
-fn likeliest(held_out: Vec<HeldOut>) -> HeldOut {
-    let better = |best: HeldOut, other: HeldOut| if other.beats(&best, 0.0) { other } else { best };
-    held_out.into_iter().reduce(better).expect("at least one")
+/// How columns become the space that flow and label spreading work in, but for the whitening.
+#[derive(Clone, Copy)]
+struct Family {
+    dims: usize,
+    /// Whether columns are in one unit, so that their relative scales tell what matters.
+    one_unit: bool,
 }
 
-/// Candidate spaces, the default for so many columns first. Of few columns each tells something of its own, and
-/// whitening gives all a say; of many, the last principal directions are mostly noise, and if they look to be in one
-/// unit, their scales tell what matters.
-fn spaces(x: ArrayView2<f64>) -> Vec<Prepare> {
-    let dims = if x.ncols() > 128 { 64 } else { 32 };
-    let whitening = match x.ncols() {
-        ..=12 => [1.0, 0.5, 0.0],
-        13..=24 => [0.5, 0.0, 1.0],
-        _ => [0.0, 0.5, 1.0],
-    };
-    let mut spaces = whitening.map(|whiten| Prepare::PcaStandardised { dims, whiten }).to_vec();
-    if x.ncols() >= ONE_UNIT && comparable(x) {
-        spaces.insert(0, Prepare::Pca { dims, whiten: 0.0 });
+impl Family {
+    fn of(x: ArrayView2<f64>) -> Self {
+        let dims = if x.ncols() > 128 { 64 } else { 32 };
+        Self { dims, one_unit: x.ncols() >= ONE_UNIT && comparable(x) }
     }
-    spaces
+
+    fn whitened(self, whiten: f64) -> Prepare {
+        let dims = self.dims;
+        match self.one_unit {
+            true => Prepare::Pca { dims, whiten },
+            false => Prepare::PcaStandardised { dims, whiten },
+        }
+    }
 }
 
 fn describe_method(method: &TeacherMethod) -> String {
@@ -305,7 +298,7 @@ fn describe_method(method: &TeacherMethod) -> String {
         TeacherMethod::LabelSpreading { space: None, .. } => "label spreading".into(),
         TeacherMethod::SelfTraining { threshold, .. } if *threshold > 1.0 => "logistic regression".into(),
         TeacherMethod::SelfTraining { .. } => "self-training".into(),
-        TeacherMethod::Experts { .. } => "experts".into(),
+        TeacherMethod::Experts { .. } => "experts (regressions and trees)".into(),
     }
 }
 
@@ -315,12 +308,17 @@ fn comparable(x: ArrayView2<f64>) -> bool {
         let (low, high) = column.iter().fold((f64::MAX, f64::MIN), |(l, h), &v| (l.min(v), h.max(v)));
         high - low
     };
-    let mut ranges: Vec<f64> = x.columns().into_iter().map(range).filter(|range| *range > 0.0).collect();
-    ranges.sort_by(f64::total_cmp);
-    match ranges.len() {
-        0 => false,
-        n => ranges[n * 9 / 10] <= 30.0 * ranges[n / 10],
+    // Categories have no unit. And one column in another unit is enough: it would be all that principal directions see.
+    let is_level = |column: ndarray::ArrayView1<f64>| column.iter().all(|v| *v == 0.0 || *v == 1.0);
+    let varies = |column: &ndarray::ArrayView1<f64>| range(*column) > 0.0;
+    let columns: Vec<_> = x.columns().into_iter().filter(varies).collect();
+    if columns.is_empty() || columns.iter().any(|column| is_level(*column)) {
+        return false;
     }
+    let mut ranges: Vec<f64> = columns.into_iter().map(range).collect();
+    ranges.sort_by(f64::total_cmp);
+    let n = ranges.len();
+    ranges[n * 9 / 10] <= 30.0 * ranges[n / 10] && ranges[n - 1] <= 10.0 * ranges[n / 2]
 }
 
 fn describe(prepare: &Prepare) -> String {

@@ -1,9 +1,14 @@
 //! What teachers predict for labels they were not shown: cross-validation on the labelled rows, and what is learnt from it.
 
-use ndarray::{Array1, Array2, Axis};
+use ndarray::{Array2, Axis};
 use rand::seq::SliceRandom;
-use semisup::{Part, SemiSupervised, Watch, fit_temperature, metrics::arg_max, split};
+use semisup::{
+    Part, SemiSupervised, Watch,
+    metrics::{arg_max, fit_temperature_near},
+    split,
+};
 
+use super::choose::HeldOutAccuracy;
 use crate::{
     Result,
     config::QuantileTransform,
@@ -11,14 +16,15 @@ use crate::{
 };
 use flowgmm_core::train::{Purpose, stream};
 
-/// Rows that are looked at, at most, besides the labelled ones: a graph of this many is quick, and so is a regression
-/// on this many.
+/// Rows that are looked at, at most, besides the labelled ones: a graph of this many is quick, and so are experts on this
+/// many.
 const GRAPH_ROWS: usize = 6000;
-const REGRESSION_ROWS: usize = 1000;
-/// Repeats of the cross-validation.
+const EXPERTS_ROWS: usize = 1000;
+/// Folds of the cross-validation, and its repeats.
+const FOLDS: usize = 5;
 const REPEATS: u64 = 2;
-/// The part of an equal share from which a teacher is kept.
-const LEAST_SHARE: f64 = 0.7;
+/// What teachers are divided by before any label is held out: they are right more often than they are sure.
+pub(super) const TEMPERATURE: f64 = 0.5;
 /// The fraction of a cross-validation after which the teacher can learn from any labels.
 const PREPARED: f64 = 0.15;
 /// No probability counts as less: one row cannot decide alone.
@@ -33,7 +39,7 @@ pub(super) struct Sample {
     n_labelled: usize,
     /// Whether predictions are corrected for uneven numbers of labels.
     balance: bool,
-    /// Folds (labelled rows) of all repeats; `None` if a class has one label only.
+    /// Folds (labelled rows) of all repeats; `None` if no label can be held out.
     folds: Option<Vec<Vec<usize>>>,
 }
 
@@ -47,13 +53,10 @@ impl Sample {
         let rows: Vec<usize> = labelled.into_iter().chain(rows).collect();
         let y: Vec<Option<usize>> = rows.iter().map(|&row| data.y()[row]).collect();
         let known: Vec<usize> = y[..n_labelled].iter().flatten().copied().collect();
-        let fewest = data.class_counts().into_iter().min().unwrap_or(0);
-        let folds = (fewest >= 2).then(|| {
-            let count = fewest.min(5);
-            (0..REPEATS)
-                .flat_map(|repeat| split::folds(&known, count, &mut stream(seed, Purpose::Folds, repeat)))
-                .collect()
-        });
+        let folds: Vec<Vec<usize>> = (0..REPEATS)
+            .flat_map(|repeat| split::folds(&known, FOLDS, &mut stream(seed, Purpose::Folds, repeat)))
+            .collect();
+        let folds = (!folds.is_empty()).then_some(folds);
         let x = data.x().select(Axis(0), &rows);
         let normal = semisup::to_normal_columns(x.view(), &columns.learn(x.view()));
         Self { normal, y, n_classes: data.n_classes(), n_labelled, balance, folds }
@@ -70,13 +73,15 @@ impl Sample {
     pub(super) fn cross_validate(&self, method: TeacherMethod, watch: &dyn Watch) -> Result<Option<HeldOut>> {
         let Some(folds) = &self.folds else { return Ok(None) };
         let n = match method {
-            TeacherMethod::LabelSpreading { .. } | TeacherMethod::Experts { .. } => self.normal.nrows(),
-            TeacherMethod::SelfTraining { .. } => self.normal.nrows().min(self.n_labelled + REGRESSION_ROWS),
+            TeacherMethod::LabelSpreading { .. } => self.normal.nrows(),
+            TeacherMethod::SelfTraining { .. } | TeacherMethod::Experts { .. } => {
+                self.normal.nrows().min(self.n_labelled + EXPERTS_ROWS)
+            }
         };
         let normal = self.normal.slice(ndarray::s![..n, ..]);
         let ready = Ready::new(&method, normal, normal, &Part::new(watch, 0.0..PREPARED))?;
         let mut p = Array2::zeros((0, self.n_classes));
-        let (mut y, mut rows) = (Vec::new(), Vec::new());
+        let mut y = Vec::new();
         let rest = Part::new(watch, PREPARED..1.0);
         for (i, fold) in folds.iter().enumerate() {
             let visible = self.visible(fold);
@@ -86,11 +91,12 @@ impl Sample {
             for &row in fold {
                 p.push_row(predicted.row(row)).expect("as many classes");
                 y.push(self.y[row].expect("folds are of labelled rows"));
-                rows.push(row);
             }
         }
-        let temperature = fit_temperature(p.mapv(|p| p.max(1e-4).ln()).view(), &y).clamp(0.1, 10.0);
-        Ok(Some(HeldOut { method, temperature, p: tempered(p, temperature), y, rows }))
+        let logits = p.mapv(|p| p.max(1e-4).ln());
+        let bias = vec![0.0; self.n_classes];
+        let temperature = fit_temperature_near(logits.view(), &bias, &y, TEMPERATURE).clamp(0.1, 10.0);
+        Ok(Some(HeldOut { method, temperature, p: tempered(p, temperature), y }))
     }
 }
 
@@ -100,7 +106,6 @@ pub(super) struct HeldOut {
     temperature: f64,
     p: Array2<f64>, // [held-out labels of all repeats, K]
     y: Vec<usize>,
-    rows: Vec<usize>,
 }
 
 impl HeldOut {
@@ -112,71 +117,61 @@ impl HeldOut {
     fn own(&self) -> Vec<f64> {
         self.p.rows().into_iter().zip(&self.y).map(|(p, &y)| p[y].max(LEAST_PROBABILITY)).collect()
     }
-
-    /// Whether labels are more probable than under another teacher, on average over labelled rows by more than `errors`
-    /// standard errors.
-    pub(super) fn beats(&self, other: &Self, errors: f64) -> bool {
-        let n = self.rows.iter().max().map_or(0, |&last| last + 1);
-        let mut by_row = Array1::<f64>::zeros(n);
-        for ((&row, own), others) in self.rows.iter().zip(self.own()).zip(other.own()) {
-            by_row[row] += (own / others).ln() / REPEATS as f64;
-        }
-        by_row.mean().unwrap_or(0.0) > errors * by_row.std(0.0) / (n as f64).sqrt()
-    }
 }
 
-/// How often the weighted teachers are right together.
-pub(super) struct Together {
-    /// Share of held-out labels.
-    pub(super) held_out: f64,
-    /// Expected accuracy of the model. Few labels say little, and the model will have all of them and the rows besides:
-    /// a Beta prior of nine hits and one miss is added.
-    pub(super) expected: f64,
+/// How much each candidate counts after the held-out labels, given how much it counted before: its posterior probability, if
+/// one of them is right.
+pub(super) fn posterior(held_out: &[HeldOut], prior: &[f64]) -> Vec<f64> {
+    let evidence = |found: &HeldOut| found.own().iter().map(|p| p.ln()).sum::<f64>() / REPEATS as f64;
+    let logs: Vec<f64> =
+        held_out.iter().zip(prior).map(|(found, prior)| prior.ln() + evidence(found)).collect();
+    let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let mass: Vec<f64> = logs.iter().map(|log| (log - most).exp()).collect();
+    let total: f64 = mass.iter().sum();
+    mass.into_iter().map(|mass| mass / total).collect()
 }
 
-impl Together {
-    pub(super) fn new(held_out: &[HeldOut], teachers: &[Teacher]) -> Self {
-        let mut p = Array2::<f64>::zeros(held_out[0].p.dim());
-        for teacher in teachers {
-            let own = held_out.iter().find(|found| found.method == teacher.method);
-            p.scaled_add(teacher.weight, &own.expect("teachers were cross-validated").p);
-        }
-        let accuracy = semisup::metrics::accuracy(&arg_max(p.view()), &held_out[0].y);
-        let n = held_out[0].y.len() as f64 / REPEATS as f64;
-        Self { held_out: accuracy, expected: (n * accuracy + 9.0) / (n + 10.0) }
+/// How often the weighted teachers are right together on labels that were held out.
+pub(super) fn together(held_out: &[HeldOut], teachers: &[Teacher]) -> HeldOutAccuracy {
+    let mut p = Array2::<f64>::zeros(held_out[0].p.dim());
+    for (found, teacher) in held_out.iter().zip(teachers) {
+        p.scaled_add(teacher.weight, &found.p);
     }
+    let accuracy = semisup::metrics::accuracy(&arg_max(p.view()), &held_out[0].y);
+    HeldOutAccuracy { accuracy, n: held_out[0].y.len() / REPEATS as usize }
 }
 
 /// Teachers and their weights: those that make held-out labels most probable,
 ///
 /// ```text
-/// maximise  sum_i log sum_g w_g p_g(y_i) + sum_g log w_g
+/// maximise  sum_i log sum_g w_g p_g(y_i) + sum_g c_g log w_g
 /// ```
 ///
-/// by EM. The last term, a pseudo-count of one label for each teacher, keeps few labels from silencing any; a teacher that
-/// gets clearly less than an equal share is left out.
-pub(super) fn weighted(held_out: &[HeldOut]) -> Vec<Teacher> {
+/// by EM. The last term, pseudo-counts of c_g labels, keeps few labels from silencing any.
+pub(super) fn weighted(held_out: &[HeldOut], pseudo_counts: &[f64]) -> Vec<Teacher> {
     let own: Vec<Vec<f64>> = held_out.iter().map(HeldOut::own).collect();
-    let (g, n) = (held_out.len() as f64, own[0].len());
-    let mut w = vec![1.0 / g; held_out.len()];
+    let n = own[0].len();
+    let normalised = |mass: Vec<f64>| {
+        let total: f64 = mass.iter().sum();
+        mass.into_iter().map(|mass| mass / total).collect::<Vec<f64>>()
+    };
+    let mut w = normalised(pseudo_counts.to_vec());
     for _ in 0..200 {
-        let mut mass = vec![1.0; held_out.len()];
+        let mut mass = pseudo_counts.to_vec();
         for i in 0..n {
             let total: f64 = own.iter().zip(&w).map(|(own, w)| w * own[i]).sum();
             for ((mass, own), w) in mass.iter_mut().zip(&own).zip(&w) {
                 *mass += w * own[i] / total / REPEATS as f64;
             }
         }
-        let total: f64 = mass.iter().sum();
-        w = mass.into_iter().map(|mass| mass / total).collect();
+        w = normalised(mass);
     }
-    let kept = held_out.iter().zip(w).filter(|(_, w)| *w >= LEAST_SHARE / g);
     let teacher = |(found, weight): (&HeldOut, f64)| Teacher {
         method: found.method,
         temperature: found.temperature,
         weight,
     };
-    kept.map(teacher).collect()
+    held_out.iter().zip(w).map(teacher).collect()
 }
 
 #[cfg(test)]
@@ -187,11 +182,10 @@ mod tests {
     fn three() -> Vec<HeldOut> {
         let n = 60;
         let y: Vec<usize> = (0..n).map(|i| i % 2).collect();
-        let rows: Vec<usize> = (0..n).map(|i| i / REPEATS as usize).collect();
         let method = TeacherMethod::SelfTraining { c: 1.0, threshold: 0.75 };
         let held_out = |right: fn(usize) -> f64| {
             let p = Array2::from_shape_fn((n, 2), |(i, k)| if k == y[i] { right(i) } else { 1.0 - right(i) });
-            HeldOut { method, temperature: 1.0, p, y: y.clone(), rows: rows.clone() }
+            HeldOut { method, temperature: 1.0, p, y: y.clone() }
         };
         vec![
             held_out(|_| 0.95),
@@ -203,11 +197,15 @@ mod tests {
     #[test]
     fn weight_goes_to_the_teacher_that_is_right() {
         let found = three();
-        assert!(found[0].beats(&found[1], 2.0) && !found[1].beats(&found[0], 0.0));
         assert_eq!([found[0].accuracy(), found[1].accuracy()], [1.0, 0.8]);
-        let teachers = weighted(&found);
-        assert!(teachers[0].weight > 0.6, "{teachers:?}");
-        assert!(teachers.iter().all(|teacher| teacher.weight >= LEAST_SHARE / 3.0));
-        assert!(teachers.len() < 3, "a random teacher is left out");
+        let weights = |pseudo_counts: &[f64]| {
+            weighted(&found, pseudo_counts).iter().map(|teacher| teacher.weight).collect::<Vec<_>>()
+        };
+        let even = weights(&[1.0; 3]);
+        assert!(even[0] > 0.8 && even[1] > even[2] && even[2] > 0.0, "{even:?}");
+        let believed = weights(&[1.0, 1.0, 300.0]);
+        assert!(believed[2] > 0.8, "{believed:?}: what is believed firmly is hardly moved by 30 labels");
+        let posterior = posterior(&found, &[0.2, 0.4, 0.4]);
+        assert!(posterior[0] > 0.95 && (posterior.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{posterior:?}");
     }
 }

@@ -157,7 +157,7 @@ impl FitConfig {
         config.prepare = Prepare::PcaStandardised { dims: 32, whiten: 0.0 };
         config.architecture.hidden = vec![if data.dim() <= 8 { 128 } else { 256 }];
         config.architecture.means = Means::Separated { r: 5.0, apart: 3.0 };
-        config.calibration = Some(Calibration::Folds { folds: 4, fraction: 0.15 });
+        config.calibration = Some(Calibration::Folds { folds: 5, fraction: 0.3 });
         config.train.steps = 2000;
         config.train.batch_unlabelled = 200;
         config.train.schedule.peak = 1e-3;
