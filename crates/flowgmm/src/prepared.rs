@@ -93,7 +93,8 @@ impl Prepared {
         Some(mean.to_vec())
     }
 
-    /// A forest on rows x in the user's columns, distilled from the labels and what the teachers predict with them.
+    /// A forest on rows x in the user's columns, distilled from the labels and what experts predict with them, or, without
+    /// experts, the teachers.
     pub(crate) fn forest(
         &self,
         x: ArrayView2<f64>,
@@ -101,7 +102,11 @@ impl Prepared {
         n_trees: usize,
         seed: u64,
     ) -> Result<Forest> {
-        Ok(flowgmm_learners::distil(x, &shown.y, self.weights(shown).view(), n_trees, seed)?)
+        let q = match self.teachers.experts(&shown.y)? {
+            Some(q) => q,
+            None => self.weights(shown),
+        };
+        Ok(flowgmm_learners::distil(x, &shown.y, q.view(), n_trees, seed)?)
     }
 
     /// Class weights of every row for placing means: labels, and teacher predictions if there are some.

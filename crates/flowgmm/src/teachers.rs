@@ -141,13 +141,18 @@ impl Ready {
                 model.log_probs(columns.view()).exp()
             }
             Self::Experts { columns, n_trees } => {
-                let experts = Experts { n_trees: *n_trees, ..Experts::default() };
-                let classes: Vec<String> = (0..n_classes).map(|k| k.to_string()).collect();
-                let q = experts.fit_rows(columns.view(), y, &classes, EXPERTS_SEED)?.probs(columns.view());
+                let q = pool(columns, *n_trees, y, n_classes)?;
                 flowgmm_learners::cross_distil(columns.view(), y, q.view(), *n_trees, EXPERTS_SEED)?
             }
         })
     }
+}
+
+/// p(k | x) of all rows by the mean of the experts, `[n, K]`.
+fn pool(columns: &Array2<f64>, n_trees: usize, y: &[Option<usize>], n_classes: usize) -> Result<Array2<f64>> {
+    let experts = Experts { n_trees, ..Experts::default() };
+    let classes: Vec<String> = (0..n_classes).map(|k| k.to_string()).collect();
+    Ok(experts.fit_rows(columns.view(), y, &classes, EXPERTS_SEED)?.probs(columns.view()))
 }
 
 /// The teachers of a problem.
@@ -182,6 +187,17 @@ impl Teachers {
     pub(crate) fn balanced(mut self) -> Self {
         self.balanced = true;
         self
+    }
+
+    /// What the experts among the teachers say together, neither smoothed nor sharpened, `[n, K]`: a forest is distilled from
+    /// it. `None` without experts.
+    pub(crate) fn experts(&self, y: &[Option<usize>]) -> Result<Option<Array2<f64>>> {
+        let mut ready = self.ready.iter();
+        let found = ready.find_map(|(_, ready)| match ready {
+            Ready::Experts { columns, n_trees } => Some(pool(columns, *n_trees, y, self.n_classes)),
+            Ready::Graph { .. } | Ready::SelfTraining { .. } => None,
+        });
+        found.transpose()
     }
 
     /// The weighted mean of the teachers' predictions, `[n, K]`, or `None` without teachers.

@@ -1,6 +1,5 @@
 //! All learners by name: the baselines, FlowGMM and its variants, DIGLM.
 
-mod blend;
 mod diglm;
 mod mixtures;
 mod recipe;
@@ -12,15 +11,11 @@ use flowgmm_learners::Ensemble;
 use semisup::{Learner, SemiSupervised, Watch};
 
 use crate::Registry;
-use blend::Blend;
 
 pub use diglm::{Diglm, DiglmModel};
 
 /// Members of the ensemble.
 const MEMBERS: NonZeroUsize = NonZeroUsize::new(3).expect("three");
-
-/// The share of the flow's posterior beside that of experts.
-const FLOW_WEIGHT: f64 = 1.0 / 3.0;
 
 /// All learners by name: those of [`flowgmm_learners`], FlowGMM and its variants, DIGLM, and the mixtures of the paper's
 /// appendices.
@@ -32,7 +27,6 @@ const FLOW_WEIGHT: f64 = 1.0 / 3.0;
 /// | flowgmm-no-consistency, flowgmm-em, flowgmm-labelled | FlowGMM without consistency, by EM, without the unlabelled rows |
 /// | flowgmm-pure | FlowGMM that answers by the flow's posterior alone |
 /// | flowgmm-no-teachers | FlowGMM whose start no teacher guides |
-/// | flowgmm-experts | FlowGMM's posterior (one third) averaged with that of a pool of supervised experts (two thirds) |
 /// | flowgmm-paper | FlowGMM with the paper's settings |
 /// | diglm | [`Diglm`] |
 /// | eq4, eq4-em, eq4-means, eq4-means-half, eq4-means-double, eq4-joint, eq4-closed-form, eq4-alternating | FlowGMM by the likelihood of eq. 4 alone, with different ways to place or learn the mixture |
@@ -56,7 +50,6 @@ pub fn registry() -> Registry {
     registry.register("flowgmm-paper", Paper);
     let member = FlowGmm::new(Variant::Automatic);
     registry.register("flowgmm-ensemble", Ensemble { member, members: MEMBERS });
-    registry.register("flowgmm-experts", Blend { flow: member, weight: FLOW_WEIGHT });
     registry.register("diglm", Diglm::default());
     mixtures::register(&mut registry);
     registry
@@ -108,10 +101,12 @@ impl FlowGmm {
         config.train.steps = self.steps.unwrap_or(config.train.steps);
         match self.variant {
             Variant::Automatic | Variant::LabelledOnly => {}
-            // The recipe averages the posterior with nothing yet: here it is told not to.
-            Variant::Pure => {}
+            Variant::Pure => config.forest = None,
             Variant::NoConsistency => config.train.objective.consistency = None,
-            Variant::NoTeachers => config.teachers.clear(),
+            Variant::NoTeachers => {
+                config.teachers.clear();
+                config.forest = None;
+            }
             Variant::Em => {
                 config.train.objective.consistency = None;
                 config.train.em = Some(Em { every: 1, mixture: MixtureStep::Fixed });

@@ -1,7 +1,8 @@
 //! Whole numbers that may be codes: a passenger class or a type of pain rather than a quantity.
 //!
-//! Nothing in such a column says whether 3 is more than 2 or only something else, so it is used both ways: as the number,
-//! which keeps the order, and as one column of 0 and 1 for each value, which tells the values apart.
+//! Whole numbers without a hole, such as 1, 2, 3, may be a scale, and stay a number: with few labels, a column for each value
+//! costs more accuracy than it brings. Numbers with a hole, such as 3, 6, 7, hardly are one. Such a column is used both ways: as
+//! the number, which keeps the order, and as one column of 0 and 1 for each value, which tells the values apart.
 
 /// Fewer values are told apart by the number alone.
 const FEWEST: usize = 3;
@@ -31,6 +32,10 @@ pub(super) fn of(values: &[f64]) -> Vec<f64> {
         return Vec::new();
     }
     counts.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let span = counts[counts.len() - 1].0 - counts[0].0;
+    if span as usize + 1 == counts.len() {
+        return Vec::new();
+    }
     counts.into_iter().map(|(code, _)| code).collect()
 }
 
@@ -50,16 +55,17 @@ mod tests {
 
     #[test]
     fn few_small_whole_numbers_in_many_rows_may_be_codes() {
-        assert_eq!(of(&[3., 1., 2., f64::NAN].repeat(10)), [1., 2., 3.]);
+        assert_eq!(of(&[3., 1., 6., f64::NAN].repeat(10)), [1., 3., 6.]);
         assert_eq!(of(&[-0., 0., 7., 20.].repeat(10)), [0., 7., 20.]);
         for (quantities, why) in [
-            ([3., 1., 2.].repeat(9), "too few rows"),
+            ([3., 1., 6.].repeat(9), "too few rows"),
+            ([3., 1., 2.].repeat(90), "no hole: they may be a scale"),
             ([0., 1.].repeat(90), "two values are one column of 0 and 1"),
             ((0..11).map(f64::from).collect::<Vec<_>>().repeat(90), "too many values"),
-            ([1., 2., 21.].repeat(90), "large"),
+            ([1., 3., 21.].repeat(90), "large"),
             ([-1., 0., 1.].repeat(90), "below 0"),
             ([1., 1.5, 2.].repeat(90), "not whole"),
-            ([vec![0.; 28], vec![1., 2.]].concat().repeat(9), "nearly always 0"),
+            ([vec![0.; 28], vec![1., 3.]].concat().repeat(9), "nearly always 0"),
             (vec![f64::NAN; 90], "all missing"),
         ] {
             assert_eq!(of(&quantities), [] as [f64; 0], "{why}");

@@ -12,7 +12,7 @@ use super::{Fitter, data_hash, posterior, some_rows};
 use crate::{
     Error, Result,
     config::{Calibration, ForestConfig},
-    model::{Model, Provenance, Support},
+    model::{Model, Provenance, Support, Tempering},
     observer::{Observer, Phase, watched},
     prepared::Prepared,
 };
@@ -78,6 +78,7 @@ impl Fitter<'_> {
             classes: self.data.classes().to_vec(),
             rows: self.rows,
             temperature,
+            tempering: Tempering::Joint,
             blend: None,
             typical: Vec::new(),
             support: Support::default(),

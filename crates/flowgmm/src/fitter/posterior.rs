@@ -16,21 +16,16 @@ use crate::model::{
 /// Rows that tell how sure the blend is, at most.
 const ROWS: usize = 2048;
 /// How many held-out labels the blend's own confidence counts as.
-const OWN: f64 = 10.0;
+const OWN: f64 = 40.0;
 /// The range of temperatures.
 const RANGE: (f64, f64) = (0.25, 8.0);
 
 /// The blend of a flow that has its temperature with a forest.
-pub(super) fn blend(
-    flow: &Model,
-    forest: Forest,
-    held: Option<&HeldOut>,
-    data: &SemiSupervised,
-) -> Blend {
+pub(super) fn blend(flow: &Model, forest: Forest, held: Option<&HeldOut>, data: &SemiSupervised) -> Blend {
     let held = held.map(|held| (tempered_joint(held, flow), held));
-    let w = held.as_ref().map_or(prior_weight(), |(log_p, held)| {
-        flow_weight(log_p.view(), held.forest.view(), &held.y)
-    });
+    let w = held
+        .as_ref()
+        .map_or(prior_weight(), |(log_p, held)| flow_weight(log_p.view(), held.forest.view(), &held.y));
     let x = some_rows(data.x(), ROWS);
     let log_m = blended(flow.score(x.view()).log_probs.view(), forest.smoothed(x.view()).view(), w);
     let own = confidence(log_m.view(), 1.0);

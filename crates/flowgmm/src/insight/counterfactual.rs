@@ -147,7 +147,11 @@ mod tests {
             log_weight: vec![0.0; components],
             log_prior: vec![-(classes as f64).ln(); classes],
         };
-        Latent::new(&Mixture::new(spec, &values, &Place::cpu_f64()).unwrap(), 2.0)
+        Latent::new(
+            &Mixture::new(spec, &values, &Place::cpu_f64()).unwrap(),
+            2.0,
+            crate::model::Tempering::Joint,
+        )
     }
 
     /// Means at 0, (4, 0) and (0, 6): from (1, 1) the planes x = 2 and y = 3 are 1 and 2 away.

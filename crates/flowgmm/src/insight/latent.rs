@@ -3,29 +3,37 @@
 //!   log p(z | k) = logsumexp_{c in k} [ log w_c + log N(z; mu_c, Sigma_c) ]
 //!   grad log p(z | k) = - sum_{c in k} r_c (z - mu_c) / sigma_c^2,   r_c the responsibilities within class k
 //!
-//! The posterior is log p(k | z) = log p(z | k) / T + log pi_k + const, T the flow's temperature.
+//! The posterior is log p(k | z) = log p(z | k) / T + b_k + const, T the flow's temperature and b_k the model's weight of class k:
+//! log pi_k / T, or log pi_k in models of old files.
 
 use ndarray::{Array1, ArrayView1};
 use semisup::metrics::log_sum_exp;
 
 use flowgmm_core::{Mixture, MixtureValues};
 
-use crate::model::Model;
+use crate::model::{Model, Tempering};
 
 /// The values of a mixture, for questions about single points.
 pub(super) struct Latent {
     values: MixtureValues,
     class_of: Vec<usize>,
     temperature: f64,
+    bias: Vec<f64>, // b, [K]
 }
 
 impl Latent {
     pub fn of(model: &Model) -> Self {
-        Self::new(model.gmm().mixture(), model.flow_temperature())
+        Self::new(model.gmm().mixture(), model.flow_temperature(), model.tempering)
     }
 
-    pub fn new(mixture: &Mixture, temperature: f64) -> Self {
-        Self { values: mixture.values(), class_of: mixture.spec().class_of(), temperature }
+    pub fn new(mixture: &Mixture, temperature: f64, tempering: Tempering) -> Self {
+        let values = mixture.values();
+        let divisor = match tempering {
+            Tempering::Likelihood => 1.0,
+            Tempering::Joint => temperature,
+        };
+        let bias = values.log_prior.iter().map(|log_pi| log_pi / divisor).collect();
+        Self { values, class_of: mixture.spec().class_of(), temperature, bias }
     }
 
     pub fn n_classes(&self) -> usize {
@@ -40,7 +48,7 @@ impl Latent {
 
     /// log p(k | z) up to a constant, `[K]`.
     pub fn log_posterior(&self, z: ArrayView1<f64>) -> Vec<f64> {
-        let of = |k: usize| self.values.log_prior[k] + self.log_conditional(z, k) / self.temperature;
+        let of = |k: usize| self.bias[k] + self.log_conditional(z, k) / self.temperature;
         (0..self.n_classes()).map(of).collect()
     }
 

@@ -9,7 +9,7 @@ use flowgmm_data::{Encoding, ImageLayout};
 use semisup::Preprocess;
 use serde::{Deserialize, Serialize};
 
-use super::{Blend, Model, Provenance, Support, blend::BlendWeights};
+use super::{Blend, Model, Provenance, Support, Tempering, blend::BlendWeights};
 use crate::{
     Error, Result,
     recipe::Decision,
@@ -28,6 +28,8 @@ struct Header {
     preprocess: Preprocess,
     classes: Vec<String>,
     temperature: f64,
+    #[serde(default)]
+    tempering: Tempering,
     /// The forest beside the flow, whose trees are tensors; since version 5.
     #[serde(default)]
     blend: Option<BlendWeights>,
@@ -75,6 +77,7 @@ impl From<Header3> for Header {
             preprocess,
             classes,
             temperature,
+            tempering: Tempering::default(),
             blend: None,
             typical,
             support: Support::default(),
@@ -130,6 +133,7 @@ impl Model {
             preprocess: self.preprocess.clone(),
             classes: self.classes.clone(),
             temperature: self.temperature,
+            tempering: self.tempering,
             blend: self.blend.as_ref().map(|blend| blend.weights),
             typical: self.typical.clone(),
             support: self.support.clone(),
@@ -167,6 +171,7 @@ impl Model {
             preprocess,
             classes,
             temperature,
+            tempering,
             typical,
             support,
             decisions,
@@ -180,6 +185,7 @@ impl Model {
             gmm,
             classes,
             temperature,
+            tempering,
             blend,
             typical,
             support,

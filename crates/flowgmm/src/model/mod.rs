@@ -56,6 +56,17 @@ pub struct Provenance {
     pub certificate: Option<Certificate>,
 }
 
+/// What of the flow's posterior is divided by its temperature.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Tempering {
+    /// log p(x | k) / T + log pi_k: models of file formats 3 and 4. A temperature far from 1 lets the class shares decide.
+    #[default]
+    Likelihood,
+    /// (log p(x | k) + log pi_k) / T: the temperature changes how sure a prediction is, never which class it is.
+    Joint,
+}
+
 /// A fitted classifier, density and generator.
 #[derive(Clone, Debug)]
 pub struct Model {
@@ -65,6 +76,8 @@ pub struct Model {
     pub(crate) classes: Vec<String>,
     /// What the logarithms of the flow's posteriors are divided by.
     pub(crate) temperature: f64,
+    /// What of the flow's posterior that temperature divides.
+    pub(crate) tempering: Tempering,
     /// The forest beside the flow.
     pub(crate) blend: Option<Blend>,
     /// Quantiles of log p(x) over training rows, evenly spaced from the smallest to the largest.
@@ -129,7 +142,7 @@ impl Model {
         self.blend.as_ref().map_or(self.temperature, |blend| blend.weights.temperature)
     }
 
-    /// T in the flow's own posterior, log p(k | x) = log p(x | k) / T + log pi_k + const.
+    /// T in the flow's own posterior, log p(k | x) = (log p(x | k) + log pi_k) / T + const.
     pub fn flow_temperature(&self) -> f64 {
         self.temperature
     }
@@ -145,12 +158,12 @@ impl Model {
         self
     }
 
-    /// What is added to the logits of predictions after they are divided by T, `[K]`: the flow's log pi_k, or 0 where a forest
-    /// is in the logits.
+    /// What is added to the logits of predictions after they are divided by T, `[K]`: 0, but for models of old files, which
+    /// add log pi_k.
     pub fn logit_bias(&self) -> Vec<f64> {
-        match self.blend {
-            Some(_) => vec![0.0; self.classes.len()],
-            None => self.log_prior(),
+        match (&self.blend, self.tempering) {
+            (None, Tempering::Likelihood) => self.log_prior(),
+            (Some(_), _) | (None, Tempering::Joint) => vec![0.0; self.classes.len()],
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! x ─preprocess, f→ z, log p(x, k)      log p(x) = logsumexp_k log p(x, k)
-//! log p(k | x) = log p(x | k) / T + log pi_k + const                       (eq. 5 of the paper at T = 1)
+//! log p(k | x) = (log p(x | k) + log pi_k) / T + const                     (eq. 5 of the paper at T = 1)
 //! ```
 //!
 //! Where a forest stands beside the flow, predictions rest on both: see [`blend`](super::blend).
@@ -12,7 +12,7 @@ use flowgmm_data::{Cells, Column, Frame};
 use ndarray::{Array1, Array2, ArrayView2, s};
 use semisup::metrics::{arg_max, log_sum_exp};
 
-use super::{Model, blend};
+use super::{Model, Tempering, blend};
 use crate::{Error, Result, rows::numbers, source::RowNames};
 
 /// What a model says about rows.
@@ -21,7 +21,7 @@ pub struct Predictions {
     /// log p(k | x), `[n, K]`.
     pub log_probs: Array2<f64>,
     /// What log p(k | x) is made of by T: log_softmax_k(logits / T + bias), `[n, K]`; see [`Model::temperature`] and
-    /// [`Model::logit_bias`]. Without a forest log p(x | k), up to a constant of the row.
+    /// [`Model::logit_bias`]. Without a forest log p(x, k), up to a constant of the row.
     pub logits: Array2<f64>,
     /// log p(x | k), `[n, K]`, in the units of `log_marginal`.
     pub log_conditional: Array2<f64>,
@@ -112,18 +112,25 @@ impl Model {
     /// The flow's posterior of log p(x, k) `[n, K]`, which is in the flow's units; `gain` is what log p(x) gains in the user's.
     fn posterior(&self, log_joint: Array2<f64>, gain: Option<Vec<f64>>, z: Array2<f64>) -> Predictions {
         let log_prior = Array1::from(self.log_prior());
+        let mut log_conditional = &log_joint - &log_prior;
+        let logits = match self.tempering {
+            Tempering::Likelihood => log_conditional.clone(),
+            Tempering::Joint => log_joint.clone(),
+        };
+        let bias = match self.tempering {
+            Tempering::Likelihood => log_prior,
+            Tempering::Joint => Array1::zeros(log_prior.len()),
+        };
         let mut log_probs = log_joint;
-        let mut log_conditional = &log_probs - &log_prior;
         let gain = gain.unwrap_or_else(|| vec![0.0; log_probs.nrows()]);
         let mut log_marginal = Vec::with_capacity(log_probs.nrows());
-        for ((mut row, mut conditional), gain) in
-            log_probs.rows_mut().into_iter().zip(log_conditional.rows_mut()).zip(gain)
-        {
+        let rows = log_probs.rows_mut().into_iter().zip(log_conditional.rows_mut()).zip(logits.rows());
+        for (((mut row, mut conditional), logits), gain) in rows.zip(gain) {
             let log_sum = log_sum_exp(row.view());
             log_marginal.push(log_sum + gain);
             row -= log_sum;
             if self.temperature != 1.0 {
-                row.assign(&(&conditional / self.temperature + &log_prior));
+                row.assign(&(&logits / self.temperature + &bias));
                 let max = row.fold(f64::NEG_INFINITY, |a, &b| a.max(b));
                 row -= max;
                 let log_sum = row.iter().map(|v| v.exp()).sum::<f64>().ln();
@@ -131,7 +138,6 @@ impl Model {
             }
             conditional += gain;
         }
-        let logits = log_conditional.clone();
         Predictions { log_probs, logits, log_conditional, log_marginal, z }
     }
 }

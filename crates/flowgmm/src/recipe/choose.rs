@@ -28,9 +28,9 @@ const ONE_UNIT: usize = 25;
 const EXPERTS: TeacherMethod = TeacherMethod::Experts { n_trees: 100 };
 /// Candidates of the whitening, and the prior of each: relative variances are kept unless held-out labels say otherwise,
 /// since whitening blows up directions of noise.
-const WHITENING: [(f64, f64); 3] = [(0.0, 0.5), (0.5, 0.3), (1.0, 0.2)];
+const WHITENING: [(f64, f64); 3] = [(0.0, 0.9), (0.5, 0.07), (1.0, 0.03)];
 /// The pseudo-counts of teachers, in labels: the experts', and label spreading's.
-const TRUST: [f64; 2] = [3.0, 1.0];
+const TRUST: [f64; 2] = [20.0, 1.0];
 /// Rows up to which a table is small: a narrow flow and half the steps are as good there, and more noise keeps the flow from
 /// learning single rows.
 const SMALL: usize = 4000;
