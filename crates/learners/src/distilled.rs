@@ -20,7 +20,7 @@ use crate::{Error, Experts, Result};
 const ROWS: usize = 3000;
 /// How much a labelled row counts beside an unlabelled one.
 const LABEL_WEIGHT: f64 = 3.;
-/// Rows of a leaf, at least.
+/// Rows of a leaf, at least, where classes are drawn: one drawn class is no evidence.
 const MIN_LEAF: usize = 2;
 
 /// Fits trees to rows x `[n, dim]` whose classes are y `[n]`, or, where there is none, have the distribution in q
@@ -44,7 +44,8 @@ pub fn distil(
             *weight = LABEL_WEIGHT;
         }
     }
-    let settings = TreeSettings { min_samples_leaf: MIN_LEAF, ..TreeSettings::extra_trees(n_trees) };
+    let min_samples_leaf = if unlabelled.is_empty() { 1 } else { MIN_LEAF };
+    let settings = TreeSettings { min_samples_leaf, ..TreeSettings::extra_trees(n_trees) };
     Forest::fit_soft(x.select(Axis(0), &rows).view(), targets.view(), Some(&weights), &settings, seed)
 }
 

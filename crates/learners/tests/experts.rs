@@ -95,11 +95,13 @@ fn the_pool_is_the_mean_of_its_members_and_never_certain() {
     let pool = SMALL.fit(&problem.train, 3).unwrap();
     let x = problem.test.x();
     let members: Vec<&str> = pool.members().iter().map(Expert::name).collect();
-    assert_eq!(members, ["logistic regression", "extra trees", "random forest", "cluster regression"]);
+    let names =
+        ["logistic regression", "extra trees", "random forest", "cluster regression", "self-training"];
+    assert_eq!(members, names);
     let none: Array2<f64> = Array2::zeros((x.nrows(), 2));
     let sum = pool.members().iter().fold(none, |sum, one| sum + one.probs(x));
     let epsilon = 0.5 / 11.; // ten labels
-    let apart = pool.log_probs(x).exp() - (sum * ((1. - epsilon) / 4.) + epsilon / 2.);
+    let apart = pool.log_probs(x).exp() - (sum * ((1. - epsilon) / 5.) + epsilon / 2.);
     assert!(apart.iter().all(|apart| apart.abs() < 1e-12));
     let default = ExpertPool::fit(&problem.train, 1).unwrap();
     let found = accuracy(&default.predict(x), problem.test.y());
@@ -271,4 +273,51 @@ fn two_rows_are_enough() {
     let data = SemiSupervised::new(x.clone(), vec![Some(0), Some(1)], names(2), names(2)).unwrap();
     let pool = SMALL.fit(&data, 1).unwrap();
     assert_eq!(pool.predict(x.view()), [0, 1]);
+}
+
+/// On two unlabelled clusters with a label each, trees on drawn classes follow the clusters; and they stay as unsure as the
+/// predictions they were distilled from.
+#[test]
+fn a_distilled_forest_follows_the_rows_and_stays_as_unsure_as_its_targets() {
+    let x = Array2::from_shape_fn((200, 2), |(i, j)| {
+        (i % 2) as f64 * 10. + ((i * 37 + j * 11) % 17) as f64 / 17.
+    });
+    let mut y = vec![None; 200];
+    (y[0], y[1]) = (Some(0), Some(1));
+    let q = Array2::from_shape_fn((200, 2), |(i, k)| if k == i % 2 { 0.8 } else { 0.2 });
+    let forest = flowgmm_learners::distil(x.view(), &y, q.view(), 100, 1).unwrap();
+    let p = forest.smoothed(x.view());
+    for (i, p) in p.rows().into_iter().enumerate() {
+        assert!((0.6..0.97).contains(&p[i % 2]), "row {i}: {p}");
+    }
+    let mean = (0..200).map(|i| p[[i, i % 2]]).sum::<f64>() / 200.;
+    assert!((mean - 0.8).abs() < 0.03, "{mean}");
+    let crossed = flowgmm_learners::cross_distil(x.view(), &y, q.view(), 50, 1).unwrap();
+    assert_eq!(crossed.row(0), q.row(0), "a labelled row keeps its prediction");
+    let spread = |p: &Array2<f64>| (2..200).map(|i| (p[[i, i % 2]] - 0.8).powi(2)).sum::<f64>();
+    assert!(spread(&crossed) < spread(&p), "rows that trees did not see are predicted more smoothly");
+}
+
+#[test]
+fn leaves_have_as_many_rows_as_asked_for() {
+    let x = Array2::from_shape_fn((30, 1), |(i, _)| i as f64);
+    let y: Vec<usize> = (0..30).map(|i| i % 2).collect();
+    for settings in [TreeSettings::extra_trees(3), TreeSettings::random_forest(3)] {
+        let sampling = flowgmm_learners::Sampling::AllRows;
+        let settings = TreeSettings { min_samples_leaf: 10, sampling, ..settings };
+        let forest = Forest::fit(x.view(), &y, 2, None, &settings, 1).unwrap();
+        assert!(forest.n_nodes() <= 3 * 5, "three leaves at most in a tree: {}", forest.n_nodes());
+        assert!(forest.probs(x.view()).iter().all(|p| (0.3..0.7).contains(p)));
+    }
+    assert!(
+        Forest::fit(
+            x.view(),
+            &y,
+            2,
+            None,
+            &TreeSettings { min_samples_leaf: 0, ..TreeSettings::extra_trees(1) },
+            1
+        )
+        .is_err()
+    );
 }

@@ -75,7 +75,7 @@ pub fn mixed(n: usize, missing: f64, seed: u64) -> (Frame, Vec<(String, Declared
     });
     column("city", &mut |rng| ["Rome", "Oslo", "Bonn, old", " "][rng.random_range(0..4)].into());
     column("code", &mut |rng| rng.random_range(0..6).to_string());
-    column("class", &mut |rng| rng.random_range(1..4).to_string());
+    column("class", &mut |rng| [1, 2, 4][rng.random_range(0..3)].to_string());
     column("two", &mut |rng| ["left", "right"][rng.random_range(0..2)].into());
     column("flag", &mut |rng| ["No", "Yes"][rng.random_range(0..2)].into());
     column("day", &mut |rng| {
