@@ -157,8 +157,14 @@ fn a_fit_is_summed_up_in_a_few_lines() {
         assert!(short.contains(part), "{part}: {short}");
     }
     let expected = short.lines().find(|line| line.starts_with("expect ")).expect("what to expect");
-    assert!(expected.contains(" % right on rows like these") && expected.ends_with("by 10 held-out labels"), "{short}");
-    assert!(bench.ok("inspect m").contains(expected.trim_start_matches("expect").trim()), "the model keeps it");
+    assert!(
+        expected.contains(" % right on rows like these") && expected.ends_with("by 10 held-out labels"),
+        "{short}"
+    );
+    assert!(
+        bench.ok("inspect m").contains(expected.trim_start_matches("expect").trim()),
+        "the model keeps it"
+    );
     bench.write("one.csv", "x,label\n0,a\n1,b\n0.1,\n0.9,\n0.2,\n0.8,\n");
     let unknown = bench.ok("fit one.csv -l label -m one -c tiny.toml -q");
     assert!(unknown.contains("no estimate, since no label could be held out"), "{unknown}");

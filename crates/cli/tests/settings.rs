@@ -113,9 +113,15 @@ fn the_flow_predicts_alone_on_demand() {
     assert_ne!(bench.ok("predict both test.csv"), alone);
     assert_eq!(bench.ok("predict both test.csv --pure-flow"), alone);
     let accuracy = |words: &str| json(&bench.ok(words))["accuracy"].clone();
-    assert_eq!(accuracy("evaluate both test.csv --pure-flow --json"), accuracy("evaluate alone test.csv --json"));
+    assert_eq!(
+        accuracy("evaluate both test.csv --pure-flow --json"),
+        accuracy("evaluate alone test.csv --json")
+    );
     let (both, alone) = (bench.ok("inspect both"), bench.ok("inspect alone"));
-    assert!(both.contains("% trees distilled from the teachers (right on 10 held-out labels: flow "), "{both}");
+    assert!(
+        both.contains("% trees distilled from the teachers (right on 10 held-out labels: flow "),
+        "{both}"
+    );
     assert!(alone.contains("the flow alone, by Bayes' rule (right on 10 held-out labels: "), "{alone}");
     bench.write("tiny.toml", "forest = \"none\"\n[train]\nsteps = 40\n");
     bench.tiny_model("none");

@@ -103,9 +103,7 @@ impl Phase {
             Self::Start { .. } => "scoring a start",
             Self::Training | Self::Fitting | Self::Fitted { .. } => "training",
             Self::Certifying => "checking that the flow inverts",
-            Self::TemperatureScaling | Self::HoldingOut { .. } => {
-                "calibrating the probabilities"
-            }
+            Self::TemperatureScaling | Self::HoldingOut { .. } => "calibrating the probabilities",
             Self::Typicality => "scoring training rows",
             Self::CrossValidating { .. } | Self::Comparing => "making the report",
             Self::Scoring => "scoring rows",

@@ -143,7 +143,9 @@ impl Ready {
             Self::Experts { columns, n_trees } => {
                 let experts = Experts { n_trees: *n_trees, ..Experts::default() };
                 let classes: Vec<String> = (0..n_classes).map(|k| k.to_string()).collect();
+                watch.at(0.0)?;
                 let q = experts.fit_rows(columns.view(), y, &classes, EXPERTS_SEED)?.probs(columns.view());
+                watch.at(0.5)?;
                 flowgmm_learners::cross_distil(columns.view(), y, q.view(), *n_trees, EXPERTS_SEED)?
             }
         })

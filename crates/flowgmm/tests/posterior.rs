@@ -43,7 +43,10 @@ fn the_flow_predicts_alone_if_asked_to_before_or_after_the_fit() {
         let evidence = model.evidence().expect("labels were held out");
         assert_eq!((evidence.forest_accuracy, evidence.flow_weight), (None, 1.0));
         let decision = model.decisions().last().expect("decisions");
-        assert_eq!((decision.what.as_str(), decision.choice.as_str()), ("prediction", "the flow alone, by Bayes' rule"));
+        assert_eq!(
+            (decision.what.as_str(), decision.choice.as_str()),
+            ("prediction", "the flow alone, by Bayes' rule")
+        );
         assert_eq!(model.decisions().iter().filter(|decision| decision.what == "prediction").count(), 1);
     }
     let [after, alone] = [after, alone.model].map(|model| model.evidence().expect("evidence").expected);

@@ -122,13 +122,13 @@ fn a_fit_stops_in_every_phase_that_it_has() {
     }
 }
 
-/// Two seconds are generous: on a quiet machine of two cores the longest silence is a fraction of one.
+/// Four seconds are generous: on a quiet machine of two cores the longest silence, while experts learn, is about one.
 #[test]
 fn a_fit_is_never_silent_for_long() {
     let mut listener = Listener::new(None);
     let fit = flowgmm::fit(&request(20_000, 20, 60), &mut listener).unwrap();
     let (silence, phase) = &listener.silence;
-    assert!(*silence < Duration::from_secs(2), "silent for {silence:?} in {phase}");
+    assert!(*silence < Duration::from_secs(4), "silent for {silence:?} in {phase}");
     assert!(fit.seconds >= *silence);
     let without: Vec<_> = listener.phases.iter().filter(|(_, total)| total.is_none()).collect();
     assert!(without.iter().all(|(phase, _)| *phase == Phase::Reading), "phases without a total: {without:?}");

@@ -5,7 +5,7 @@ use semisup::SemiSupervised;
 
 use super::{
     Fitter, data_hash, posterior,
-    shares::{Shares, average},
+    shares::{Shares, estimates},
     some_rows,
 };
 use crate::{
@@ -20,8 +20,8 @@ use crate::{
 const CERTIFIED: usize = 256;
 /// Training rows that tell what is typical, at most.
 const TYPICAL: usize = 4096;
-/// Rows that average predictions are taken of, at most.
-const AVERAGED: usize = 2048;
+/// Rows that class shares are estimated from, at most.
+const COUNTED: usize = 2048;
 
 impl Fitter<'_> {
     /// The model of a finished run.
@@ -86,18 +86,13 @@ impl Fitter<'_> {
             provenance,
             history: state.history,
         };
-        let x = some_rows(self.data.x(), AVERAGED);
-        let averages = [
-            average(model.score(x.view()).log_probs.exp().view()),
-            forest.as_ref().and_then(|forest| average(forest.smoothed(x.view()).view())),
-            taught,
-        ];
-        model.provenance.class_share_intervals = Shares {
-            prior: &self.config.architecture.prior,
-            shares: model.class_shares(),
-            averages: averages.into_iter().flatten().collect(),
-        }
-        .intervals(self.data);
+        let x = some_rows(self.data.x(), COUNTED);
+        let mut others: Vec<Vec<f64>> = taught.into_iter().collect();
+        others.extend(estimates(model.score(x.view()).log_probs.exp().view()));
+        others.extend(forest.iter().flat_map(|forest| estimates(forest.smoothed(x.view()).view())));
+        model.provenance.class_share_intervals =
+            Shares { prior: &self.config.architecture.prior, shares: model.class_shares(), others }
+                .intervals(self.data);
         model.provenance.evidence = held.as_ref().map(|held| held.of_flow(temperature));
         if let Some(forest) = forest {
             let (blend, evidence) = posterior::blend(&model, forest, held.as_ref(), self.data);

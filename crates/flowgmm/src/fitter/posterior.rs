@@ -28,9 +28,9 @@ pub(super) fn blend(
     data: &SemiSupervised,
 ) -> (Blend, Option<Evidence>) {
     let held = held.map(|held| (tempered_joint(held, flow), held));
-    let w = held.as_ref().map_or(prior_weight(), |(log_p, held)| {
-        flow_weight(log_p.view(), held.forest.view(), &held.y)
-    });
+    let w = held
+        .as_ref()
+        .map_or(prior_weight(), |(log_p, held)| flow_weight(log_p.view(), held.forest.view(), &held.y));
     let x = some_rows(data.x(), ROWS);
     let log_m = blended(flow.score(x.view()).log_probs.view(), forest.smoothed(x.view()).view(), w);
     let own = confidence(log_m.view(), 1.0);

@@ -171,7 +171,10 @@ impl Recipe {
             self.note(
                 "class shares",
                 "what the teachers predict for unlabelled rows on average, shrunk towards even shares",
-                format!("labels are even, rows may not be; even shares count as {pseudo_count} labels of {}", n + pseudo_count),
+                format!(
+                    "labels are even, rows may not be; even shares count as {pseudo_count} labels of {}",
+                    n + pseudo_count
+                ),
             );
         }
     }
