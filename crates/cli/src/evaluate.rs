@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use flowgmm::Evaluation;
 
 use crate::{
-    Global, OnDevice,
+    Global, OnDevice, Posterior,
     exit::Result,
     interrupt, output,
     progress::Progress,
@@ -25,13 +25,15 @@ pub struct Args {
     #[command(flatten)]
     reading: ReadingArgs,
     #[command(flatten)]
+    posterior: Posterior,
+    #[command(flatten)]
     device: OnDevice,
 }
 
 /// Runs the command.
 pub fn run(args: &Args, global: &Global) -> Result<()> {
     interrupt::listen()?;
-    let model = args.device.load(&args.model, Some(&args.file))?;
+    let model = args.posterior.of(args.device.load(&args.model, Some(&args.file))?);
     let source = args.truth.of(args.reading.source(&args.file));
     let found = flowgmm::evaluate(&model, &source, &mut Progress::new(global.quiet))?;
     output::warn(&found.warnings);

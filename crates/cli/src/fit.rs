@@ -157,11 +157,12 @@ impl Args {
     /// Settings of the config file, then those of variables and flags.
     fn overrides(&self, matches: &ArgMatches) -> Result<Vec<Override>> {
         let threads = matches.get_one::<std::num::NonZeroUsize>("threads");
-        let given: [(&str, &str, Option<Value>); 5] = [
+        let given: [(&str, &str, Option<Value>); 6] = [
             ("seed", "seed", self.settings.seed.map(|v| json!(v))),
             ("threads", "threads", threads.map(|v| json!(v))),
             ("device", "device", self.device.device.map(|v| json!(v))),
             ("engine", "engine", self.settings.engine.map(|v| json!(v))),
+            ("forest", "pure_flow", self.settings.pure_flow.then_some(Value::Null)),
             ("train.steps", "steps", self.settings.steps.map(|v| json!(v))),
         ];
         let mut overrides = self.config().map(config::read).transpose()?.into_iter().collect::<Vec<_>>();

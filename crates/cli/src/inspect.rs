@@ -54,6 +54,8 @@ fn describe(model: &Model, card: &Card) -> String {
         ("log p", card.likelihood.clone()),
         ("temperature", card.temperature.to_string()),
         ("class shares", text::shares(model)),
+        ("expect", text::expected(model)),
+        ("to improve", text::improvement(model).unwrap_or_default()),
     ];
     let certificates = &card.certificates;
     let mut certified = Vec::new();

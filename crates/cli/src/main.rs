@@ -223,6 +223,21 @@ impl Global {
     }
 }
 
+/// What a command's predictions rest on.
+#[derive(clap::Args)]
+struct Posterior {
+    /// Predict by the flow's own Bayes rule, without the trees beside it
+    #[arg(long, hide_short_help = true)]
+    pure_flow: bool,
+}
+
+impl Posterior {
+    /// The model that predicts.
+    fn of(&self, model: Model) -> Model {
+        if self.pure_flow { model.pure_flow() } else { model }
+    }
+}
+
 /// Where a command computes.
 #[derive(clap::Args)]
 struct OnDevice {

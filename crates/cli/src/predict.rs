@@ -3,7 +3,7 @@
 use std::{num::NonZeroU8, path::PathBuf};
 
 use crate::{
-    Global, OnDevice,
+    Global, OnDevice, Posterior,
     exit::Result,
     files::{Files, Kind},
     interrupt,
@@ -30,6 +30,8 @@ pub struct Args {
     #[command(flatten)]
     reading: ReadingArgs,
     #[command(flatten)]
+    posterior: Posterior,
+    #[command(flatten)]
     device: OnDevice,
 }
 
@@ -38,7 +40,7 @@ pub fn run(args: &Args, global: &Global) -> Result<()> {
     let files = Files::new(global.force).reads("MODEL", [&args.model]).reads("FILE", [&args.file]);
     files.writes("--out", args.table.path(), Kind::Table).check()?;
     interrupt::listen()?;
-    let model = args.device.load(&args.model, Some(&args.file))?;
+    let model = args.posterior.of(args.device.load(&args.model, Some(&args.file))?);
     let source = args.reading.source(&args.file).keep(&args.keep);
     let mut progress = Progress::new(global.quiet);
     let mut chunks = flowgmm::predict(&model, &source)?.observed_by(&mut progress);

@@ -255,7 +255,6 @@ fn name(phase: &Phase) -> String {
         Phase::Typicality => "typicality".into(),
         Phase::Fitting => "fitting".into(),
         Phase::HoldingOut { .. } => "held out".into(),
-        Phase::Calibrating { fold, folds } => format!("calibr. {fold}/{folds}"),
         Phase::CrossValidating { fold, folds } => format!("report {fold}/{folds}"),
         Phase::Comparing => "report, test".into(),
         Phase::Scoring => "scoring".into(),

@@ -86,10 +86,48 @@ pub fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
-/// How common a model takes its classes to be, in one line.
+/// How common a model takes its classes to be, with 95 % intervals where there are some, in one line.
 pub fn shares(model: &Model) -> String {
-    let shares = model.classes().iter().zip(model.class_shares());
-    list(&shares.map(|(class, share)| format!("{} {}", name(class), percent(share))).collect::<Vec<_>>())
+    let intervals = model.class_share_intervals();
+    let shares = model.classes().iter().zip(model.class_shares()).enumerate();
+    let shares = shares.map(|(k, (class, share))| match intervals.get(k) {
+        None => format!("{} {}", name(class), percent(share)),
+        Some(interval) => format!("{} {} ({})", name(class), percent(share), span(interval)),
+    });
+    list(&shares.collect::<Vec<_>>())
+}
+
+/// How often a model is expected to be right, and what that rests on.
+pub fn expected(model: &Model) -> String {
+    let rows = model.rows().noun();
+    match model.evidence() {
+        None => format!(
+            "no estimate, since no label could be held out; `flowgmm evaluate` measures it on labelled {rows} of your own"
+        ),
+        Some(found) => format!(
+            "{:.0} % right on {rows} like these (95 % interval {}), by {} held-out labels",
+            100.0 * found.expected,
+            span(&found.interval),
+            found.n
+        ),
+    }
+}
+
+/// What would make a model better, as far as held-out labels tell.
+pub fn improvement(model: &Model) -> Option<String> {
+    let evidence = model.evidence()?;
+    let weakest = evidence.weakest_class()?;
+    let (class, found) = (name(&model.classes()[weakest]), evidence.classes[weakest]);
+    let why = match found.n {
+        0 => "it has too few to hold one out".into(),
+        n => format!("{} of its {n} held-out labels were predicted right, the fewest", found.hits),
+    };
+    Some(format!("label more {} of class '{class}': {why}", model.rows().noun()))
+}
+
+/// `71 to 91 %`.
+fn span([low, high]: &[f64; 2]) -> String {
+    format!("{:.0} to {:.0} %", 100.0 * low, 100.0 * high)
 }
 
 /// What was decided, and why.

@@ -71,7 +71,7 @@ fn manuals_and_completions_know_every_flag() {
 fn the_version_says_what_a_bug_report_needs() {
     let text = Bench::new().ok("--version");
     assert!(text.starts_with(concat!("flowgmm ", env!("CARGO_PKG_VERSION"))), "{text}");
-    assert!(text.contains("instruction set: ") && text.contains("model file format: 4"), "{text}");
+    assert!(text.contains("instruction set: ") && text.contains("model file format: 5"), "{text}");
 }
 
 #[test]
@@ -153,9 +153,21 @@ fn a_fit_is_summed_up_in_a_few_lines() {
     let bench = Bench::new();
     let short = bench.ok("fit train.csv -l label -m m -c tiny.toml -q");
     assert!(short.lines().count() <= 6, "{short}");
-    for part in ["expected accuracy", "interval", "guessing", "class shares", "time", "flowgmm predict m"] {
+    for part in ["interval", "guessing", "class shares", "time", "flowgmm predict m"] {
         assert!(short.contains(part), "{part}: {short}");
     }
+    let expected = short.lines().find(|line| line.starts_with("expect ")).expect("what to expect");
+    assert!(
+        expected.contains(" % right on rows like these") && expected.ends_with("by 10 held-out labels"),
+        "{short}"
+    );
+    assert!(
+        bench.ok("inspect m").contains(expected.trim_start_matches("expect").trim()),
+        "the model keeps it"
+    );
+    bench.write("one.csv", "x,label\n0,a\n1,b\n0.1,\n0.9,\n0.2,\n0.8,\n");
+    let unknown = bench.ok("fit one.csv -l label -m one -c tiny.toml -q");
+    assert!(unknown.contains("no estimate, since no label could be held out"), "{unknown}");
     let long = bench.ok("fit train.csv -l label -m m -c tiny.toml -v");
     assert!(long.lines().count() > 15 && long.contains("teachers"), "{long}");
     let settings = bench.ok("fit train.csv -l label -c tiny.toml --print-config --steps 50");

@@ -13,7 +13,8 @@ const DIGITS: usize = 64;
 
 fn small_model() -> (Bench, Vec<u8>) {
     let bench = Bench::new();
-    bench.ok("fit train.csv --label label --model m --config tiny.toml --steps 2 --quiet");
+    bench.write("one.toml", common::TINY.replace("n_trees = 5", "n_trees = 1"));
+    bench.ok("fit train.csv --label label --model m --config one.toml --steps 2 --quiet");
     let bytes = bench.bytes("m");
     (bench, bytes)
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Bench, stderr};
+use common::{Bench, json, stderr};
 
 const FIT: &str = "fit train.csv --label label --model m";
 
@@ -99,4 +99,31 @@ fn a_fit_that_diverges_says_so() {
         bench.fails(&format!("{FIT} --config c.toml --quiet"), 6, &["diverged at step"]);
         assert!(!bench.path("m").exists());
     }
+}
+
+/// The flow alone, by a flag of the fit or of the commands that predict, from one model file.
+#[test]
+fn the_flow_predicts_alone_on_demand() {
+    let bench = Bench::new();
+    bench.tiny_model("both");
+    let fitted = json(&bench.ok("fit train.csv -l label -m alone -c tiny.toml --pure-flow --json"));
+    assert_eq!(fitted["config"]["forest"], serde_json::Value::Null);
+    assert_eq!(fitted["held_out"]["forest_accuracy"], serde_json::Value::Null);
+    let alone = bench.ok("predict alone test.csv");
+    assert_ne!(bench.ok("predict both test.csv"), alone);
+    assert_eq!(bench.ok("predict both test.csv --pure-flow"), alone);
+    let accuracy = |words: &str| json(&bench.ok(words))["accuracy"].clone();
+    assert_eq!(
+        accuracy("evaluate both test.csv --pure-flow --json"),
+        accuracy("evaluate alone test.csv --json")
+    );
+    let (both, alone) = (bench.ok("inspect both"), bench.ok("inspect alone"));
+    assert!(
+        both.contains("% trees distilled from the teachers (right on 10 held-out labels: flow "),
+        "{both}"
+    );
+    assert!(alone.contains("the flow alone, by Bayes' rule (right on 10 held-out labels: "), "{alone}");
+    bench.write("tiny.toml", "forest = \"none\"\n[train]\nsteps = 40\n");
+    bench.tiny_model("none");
+    assert!(bench.ok("inspect none").contains("the flow alone"));
 }

@@ -62,10 +62,10 @@ pub enum Prior {
     Empirical,
     /// Given probabilities, in the order of the class names.
     Given(Vec<f64>),
-    /// Uniform while training; then the class shares that make the unlabelled rows most likely, under a symmetric
-    /// Dirichlet prior. For labels that were drawn evenly from classes of uneven size.
+    /// What teachers predict for unlabelled rows on average, shrunk towards even shares by a symmetric Dirichlet prior; uniform
+    /// without teachers. For labels that were drawn evenly from classes of uneven size.
     Estimated {
-        /// Strength of the Dirichlet prior: pseudo-observations for each unlabelled row, the same number in every class.
+        /// Strength of the Dirichlet prior: labels that even shares count as, against those there are.
         pseudo_count: f64,
     },
 }

@@ -52,7 +52,7 @@ struct Watch {
 
 impl Observer for Watch {
     fn phase(&mut self, phase: &Phase, _total: Option<usize>) {
-        let trains = matches!(phase, Phase::Training | Phase::Start { .. } | Phase::Calibrating { .. });
+        let trains = matches!(phase, Phase::Training | Phase::Start { .. } | Phase::HoldingOut { .. });
         self.began = trains.then(Instant::now);
     }
 

@@ -5,7 +5,7 @@ use ndarray::Array2;
 use serde::Serialize;
 
 use crate::{
-    Decision, FORMAT, Model, Result, Rows, Source,
+    Decision, Evidence, FORMAT, Model, Result, Rows, Source,
     observer::Observer,
     source::{Sampled, Wanted},
 };
@@ -32,6 +32,10 @@ pub struct Card {
     pub temperature: f64,
     /// How common the model takes each class to be.
     pub class_shares: Vec<f64>,
+    /// A 95% interval of each class share; empty if shares were assumed or given.
+    pub class_share_intervals: Vec<[f64; 2]>,
+    /// What labels that were held out say of the predictions; absent if none could be held out.
+    pub evidence: Option<Evidence>,
     /// What was decided about the fit, and why.
     pub decisions: Vec<Decision>,
     /// The preprocessing, in words.
@@ -136,6 +140,8 @@ pub fn card(model: &Model, data: Option<&Source>, observer: &mut dyn Observer) -
         likelihood_is_projected: model.likelihood_is_projected(),
         temperature: model.temperature(),
         class_shares: model.class_shares(),
+        class_share_intervals: model.class_share_intervals().to_vec(),
+        evidence: model.evidence().cloned(),
         decisions: model.decisions().to_vec(),
         preprocessing: model.preprocess().describe(),
         architecture: model.gmm().spec(),

@@ -15,7 +15,7 @@ use flowgmm_core::{
 use semisup::Classifier as _;
 
 use crate::{
-    Cost, Decision, Error, Fitter, HeldOutAccuracy, Model, Preset, Result, Settings, Source,
+    Cost, Decision, Error, Evidence, Fitter, Model, Preset, Result, Settings, Source,
     fitter::some_rows,
     observer::Observer,
     recipe::Recipe,
@@ -86,6 +86,12 @@ impl Request {
         self
     }
 
+    /// The request without a forest beside the flow: predictions are the flow's own Bayes rule (eq. 5 of the paper). It is the
+    /// setting `forest` at `null`, which presets other than [`Preset::Auto`] have anyway.
+    pub fn pure_flow(self) -> Self {
+        self.with("forest", serde_json::Value::Null)
+    }
+
     /// The seed that overrides ask for, or 0.
     fn seed(&self) -> u64 {
         let mut seeds = self.overrides.iter().rev().filter_map(|change| change.at("seed")?.as_u64());
@@ -125,8 +131,6 @@ pub struct Fit {
     pub settings: Settings,
     /// What that was expected to cost.
     pub cost: Cost,
-    /// What the labels that were held out say about accuracy; `None` if none could be held out, and for presets.
-    pub held_out: Option<HeldOutAccuracy>,
     /// How long it took, from reading on.
     pub seconds: Duration,
 }
@@ -135,6 +139,11 @@ impl Fit {
     /// What was decided, and why.
     pub fn decisions(&self) -> &[Decision] {
         self.model.decisions()
+    }
+
+    /// What labels that were held out say of the predictions; `None` if none could be held out, and for presets.
+    pub fn evidence(&self) -> Option<&Evidence> {
+        self.model.evidence()
     }
 
     /// What happened while the model was trained.
@@ -192,8 +201,6 @@ pub struct FitPlan {
     pub decisions: Vec<Decision>,
     /// What the fit is expected to cost.
     pub cost: Cost,
-    /// What the labels that were held out say about accuracy.
-    pub held_out: Option<HeldOutAccuracy>,
 }
 
 impl FitPlan {
@@ -224,7 +231,7 @@ impl Training {
             cost.check_memory()?;
         }
         let decisions = self.decisions.iter().cloned().chain(recipe.decisions).collect();
-        Ok(FitPlan { settings, decisions, cost, held_out: recipe.held_out })
+        Ok(FitPlan { settings, decisions, cost })
     }
 
     /// Trains a model as planned; `began` is when the work began.
@@ -235,7 +242,7 @@ impl Training {
         began: Instant,
         observer: &mut dyn Observer,
     ) -> Result<Fit> {
-        let FitPlan { settings, decisions, cost, held_out } = plan;
+        let FitPlan { settings, decisions, cost } = plan;
         let place = Place::on(&settings.device)?;
         let mut fitter = Fitter::new(&settings.config, &self.data, settings.seed)
             .rows(self.rows.clone())
@@ -246,6 +253,6 @@ impl Training {
             fitter = fitter.checkpoints(Checkpoints::new(directory, *every, *resume));
         }
         let model = fitter.run(observer)?;
-        Ok(Fit { model, training: self, settings, cost, held_out, seconds: began.elapsed() })
+        Ok(Fit { model, training: self, settings, cost, seconds: began.elapsed() })
     }
 }

@@ -9,6 +9,7 @@
 mod complete;
 mod held_out;
 mod posterior;
+pub(crate) mod shares;
 mod watch;
 
 use ndarray::{Array2, ArrayView2, Axis};
@@ -300,14 +301,14 @@ impl<'a> Fitter<'a> {
 }
 
 impl Fitter<'_> {
-    /// log pi_k at the start, `[K]`. Where class shares are estimated, they are first what the teachers find, as far as so
-    /// many labels can be trusted, and otherwise even.
+    /// log pi_k, `[K]`. Where class shares are estimated, they are what the teachers find, as far as so many labels can be
+    /// trusted, and otherwise even.
     fn log_prior(&self, problem: &Prepared, shown: &Shown) -> Result<Vec<f64>> {
         let prior = &self.config.architecture.prior;
         match (prior, problem.average_prediction(shown)) {
-            (Prior::Estimated { .. }, Some(average)) => {
+            (Prior::Estimated { pseudo_count }, Some(average)) => {
                 let (n, k) = (self.data.labelled().len() as f64, self.data.n_classes() as f64);
-                let trust = n / (n + DISTRUST * k);
+                let trust = n / (n + pseudo_count);
                 Ok(average.iter().map(|share| (trust * share + (1.0 - trust) / k).ln()).collect())
             }
             _ => Ok(prior.log(&self.data.class_counts())?),
@@ -315,8 +316,6 @@ impl Fitter<'_> {
     }
 }
 
-/// Labels of a class at which the shares that teachers find count half.
-const DISTRUST: f64 = 2.0;
 /// Rows that ActNorm sees first.
 const ADAPTING: usize = 2048;
 

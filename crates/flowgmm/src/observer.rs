@@ -50,17 +50,10 @@ pub enum Phase {
     Training,
     /// The round trip x -> z -> x and the log-determinant are checked on training rows.
     Certifying,
-    /// The temperature of the probabilities and the class shares are estimated from unlabelled rows.
+    /// The temperature of the flow's probabilities is found on unlabelled rows.
     TemperatureScaling,
     /// Training rows are scored, so that the model can tell how typical a new row is.
     Typicality,
-    /// A short run without a fold of the labels, to see how sure the model may be.
-    Calibrating {
-        /// Which fold, from 1.
-        fold: usize,
-        /// Of how many.
-        folds: usize,
-    },
     /// Short runs without each fold of the labels, several at once: how much flow and forest count, and how sure they may be.
     HoldingOut {
         /// How many folds.
@@ -93,10 +86,7 @@ pub enum Phase {
 impl Phase {
     /// Whether training steps are counted, as those of [`Phase::Training`] are.
     pub fn counts_steps(&self) -> bool {
-        matches!(
-            self,
-            Self::Training | Self::Start { .. } | Self::Calibrating { .. } | Self::HoldingOut { .. }
-        )
+        matches!(self, Self::Training | Self::Start { .. } | Self::HoldingOut { .. })
     }
 
     /// What is being done, after "interrupted while".
@@ -113,9 +103,7 @@ impl Phase {
             Self::Start { .. } => "scoring a start",
             Self::Training | Self::Fitting | Self::Fitted { .. } => "training",
             Self::Certifying => "checking that the flow inverts",
-            Self::TemperatureScaling | Self::Calibrating { .. } | Self::HoldingOut { .. } => {
-                "calibrating the probabilities"
-            }
+            Self::TemperatureScaling | Self::HoldingOut { .. } => "calibrating the probabilities",
             Self::Typicality => "scoring training rows",
             Self::CrossValidating { .. } | Self::Comparing => "making the report",
             Self::Scoring => "scoring rows",

@@ -191,19 +191,6 @@ impl Prepared {
         Ok(high.exp())
     }
 
-    /// Shares of classes that make unlabelled rows most likely, by a model that took classes to be alike.
-    pub(crate) fn shares(
-        &self,
-        gmm: &FlowGmm,
-        temperature: f64,
-        pseudo_count: f64,
-        observer: &mut dyn Observer,
-    ) -> Result<Vec<f64>> {
-        let joint = self.unlabelled_joint(gmm, observer)? / temperature;
-        let probs = semisup::metrics::log_softmax(joint.view()).exp();
-        Ok(semisup::metrics::class_shares(probs.view(), pseudo_count))
-    }
-
     /// log p(x, k) of some unlabelled rows, evenly spread.
     fn unlabelled_joint(&self, gmm: &FlowGmm, observer: &mut dyn Observer) -> Result<Array2<f64>> {
         let some = evenly_spaced(self.unlabelled.len(), CONFIDENCE_ROWS);

@@ -141,7 +141,9 @@ impl Ready {
                 model.log_probs(columns.view()).exp()
             }
             Self::Experts { columns, n_trees } => {
+                watch.at(0.0)?;
                 let q = pool(columns, *n_trees, y, n_classes)?;
+                watch.at(0.5)?;
                 flowgmm_learners::cross_distil(columns.view(), y, q.view(), *n_trees, EXPERTS_SEED)?
             }
         })

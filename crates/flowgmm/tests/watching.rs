@@ -103,20 +103,17 @@ fn a_fit_stops_in_every_phase_that_it_has() {
         flowgmm::fit(request, &mut listener).unwrap();
         listener.phases.into_iter().map(|(phase, _)| (format!("{phase:?}"), discriminant(&phase)))
     };
-    // Temperature scaling is what the automatic settings do instead of calibration by folds.
-    let plain = Request::new(Source::path(&file).label_column("class")).with("train.steps", 12);
     let mut seen = BTreeMap::new();
-    for request in [thorough(&file), plain] {
-        run(&request).for_each(|(name, kind)| {
-            let name = name.split([' ', '{']).next().unwrap_or_default().to_string();
-            seen.entry(name).or_insert((kind, request.clone()));
-        });
-    }
-    let expected = "Calibrating Certifying Choosing LabelSpreading Neighbours PlacingMeans Preprocessing Reading \
+    let request = thorough(&file);
+    run(&request).for_each(|(name, kind)| {
+        let name = name.split([' ', '{']).next().unwrap_or_default().to_string();
+        seen.entry(name).or_insert(kind);
+    });
+    let expected = "Certifying Choosing HoldingOut LabelSpreading Neighbours PlacingMeans Preprocessing Reading \
                     Start TemperatureScaling Training Typicality";
     let names: Vec<&str> = seen.keys().map(String::as_str).filter(|name| *name != "SelfTraining").collect();
     assert_eq!(names.join(" "), expected);
-    for (name, (kind, request)) in seen {
+    for (name, kind) in seen {
         let mut listener = Listener::new(Some(kind));
         let error = flowgmm::fit(&request, &mut listener).expect_err(&name);
         assert_eq!(error.kind(), ErrorKind::Cancelled, "{name}: {error}");
@@ -125,13 +122,13 @@ fn a_fit_stops_in_every_phase_that_it_has() {
     }
 }
 
-/// Two seconds are generous: on a quiet machine of two cores the longest silence is a fraction of one.
+/// Four seconds are generous: on a quiet machine of two cores the longest silence, while experts learn, is about one.
 #[test]
 fn a_fit_is_never_silent_for_long() {
     let mut listener = Listener::new(None);
     let fit = flowgmm::fit(&request(20_000, 20, 60), &mut listener).unwrap();
     let (silence, phase) = &listener.silence;
-    assert!(*silence < Duration::from_secs(2), "silent for {silence:?} in {phase}");
+    assert!(*silence < Duration::from_secs(4), "silent for {silence:?} in {phase}");
     assert!(fit.seconds >= *silence);
     let without: Vec<_> = listener.phases.iter().filter(|(_, total)| total.is_none()).collect();
     assert!(without.iter().all(|(phase, _)| *phase == Phase::Reading), "phases without a total: {without:?}");

@@ -11,8 +11,7 @@ use crate::{OnDevice, columns::DeclaredArgs, reading::ReadingArgs};
 #[derive(clap::Args)]
 #[command(next_help_heading = "Rows")]
 pub struct Args {
-    /// Table: CSV, TSV, JSON lines, Parquet, Arrow, NPY, NPZ, or `-`. Or images: folders by class, IDX, CIFAR-10's
-    /// .bin, SVHN's .mat, NPZ
+    /// Table: CSV, TSV, JSONL, Parquet, Arrow, NPY, NPZ, `-`. Images: folders, IDX, .bin, .mat, NPZ
     #[arg(help_heading = "Arguments")]
     pub file: PathBuf,
     /// Column that holds the label; an empty cell means unlabelled
@@ -93,6 +92,9 @@ pub struct SettingArgs {
     /// Training steps [default: as the data need]
     #[arg(long, value_name = "N", env = "FLOWGMM_STEPS", hide_env = true)]
     pub steps: Option<usize>,
+    /// Predict by the flow's own Bayes rule, without trees beside it
+    #[arg(long)]
+    pub pure_flow: bool,
     /// TOML file with settings that differ from the defaults
     #[arg(short, long, value_name = "FILE", env = "FLOWGMM_CONFIG", hide_env = true)]
     pub config: Option<PathBuf>,
@@ -101,7 +103,7 @@ pub struct SettingArgs {
     pub print_config: bool,
     /// Another learner in FlowGMM's place, to compare with: any that `bench` knows
     #[arg(long, value_name = "NAME", hide_short_help = true, conflicts_with_all = ["model", "report", "config", "preset", "engine",
-        "device", "checkpoint", "print_config", "print_schema"])]
+        "pure_flow", "device", "checkpoint", "print_config", "print_schema"])]
     pub learner: Option<String>,
     /// Code that computes couplings [default: fused]
     #[arg(

@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use flowgmm::{DeviceName, Engine, Evaluation, Fit, FitPlan, Training, report::Summary};
+use flowgmm::{DeviceName, Engine, Evaluation, Fit, FitPlan, Training, data::Concern, report::Summary};
 use serde_json::{Value, json};
 
 use crate::{columns, text};
@@ -31,7 +31,7 @@ impl Outcome<'_> {
 
     /// For programs.
     pub fn to_json(&self) -> Value {
-        let Fit { model, training, settings, cost, seconds, held_out } = self.fit;
+        let Fit { model, training, settings, cost, seconds } = self.fit;
         let (provenance, last) = (model.provenance(), model.history().epochs.last());
         let layout = model.rows().layout();
         let mut object = json!({
@@ -58,7 +58,9 @@ impl Outcome<'_> {
             "rollbacks": provenance.rollbacks,
             "certificate": provenance.certificate,
             "warnings": training.warnings,
-            "held_out": held_out,
+            "held_out": self.fit.evidence(),
+            "class_shares": model.class_shares(),
+            "class_share_intervals": model.class_share_intervals(),
             "seconds": self.seconds.as_secs_f64(),
             "seconds_fit": seconds.as_secs_f64(),
         });
@@ -81,15 +83,11 @@ impl Outcome<'_> {
         object
     }
 
-    /// For people in a hurry: what to expect, against what, and what to do next.
+    /// For people in a hurry: what was found, what to do next, what to expect, and what would improve it.
     pub fn summary(&self) -> String {
         let model = &self.fit.model;
         let (labelled, n) = (model.provenance().n_labelled, self.fit.training.data.n());
-        let mut facts = vec![
-            ("expected accuracy", self.expected()),
-            ("without a model", self.guess()),
-            ("class shares", text::shares(model)),
-        ];
+        let mut facts = vec![("class shares", text::shares(model)), ("without a model", self.guess())];
         facts.extend(self.evaluation.as_ref().map(|found| ("test", text::tested(&found.scores))));
         if let Some((path, summary)) = &self.report {
             facts.extend(summary.facts.iter().cloned());
@@ -99,17 +97,21 @@ impl Outcome<'_> {
         facts.push(("time", format!("{time} for {n} {noun}, {labelled} of them labelled")));
         let model = text::path(self.path);
         facts.push(("model", format!("{model}   next: flowgmm predict {model} NEW_ROWS")));
+        facts.push(("expect", text::expected(&self.fit.model)));
+        facts.extend(self.improvement().map(|advice| ("to improve", advice)));
         text::facts(&facts)
     }
 
-    /// What accuracy may be expected on new rows.
-    fn expected(&self) -> String {
-        let Some(held_out) = &self.fit.held_out else {
-            return "unknown, since no labels were held out: measure it with --test".into();
-        };
-        let (low, high) = held_out.interval();
-        let (found, low, high) = (text::percent(held_out.accuracy), text::percent(low), text::percent(high));
-        format!("{found} (95 % interval {low} to {high}, by {} held-out labels)", held_out.n)
+    /// What would help most: a column that gives the label away makes everything else look better than it is.
+    fn improvement(&self) -> Option<String> {
+        let mut warnings = self.fit.training.schema.iter().flat_map(|schema| schema.warnings());
+        match warnings.find(|(_, warning)| warning.concern == Concern::Leak) {
+            None => text::improvement(&self.fit.model),
+            Some((column, _)) => Some(format!(
+                "check column '{}' first: it may give the label away, and then new rows do worse than this",
+                text::name(column)
+            )),
+        }
     }
 
     /// What accuracy is to be had without a model.
@@ -160,7 +162,8 @@ impl Outcome<'_> {
             let bits = found.bits_per_dim.map(|found| format!("; {}", bits(found))).unwrap_or_default();
             facts.push(("test", text::tested(&found.scores) + &bits));
         }
-        facts.push(("expected accuracy", self.expected()));
+        facts.push(("expect", text::expected(model)));
+        facts.extend(self.improvement().map(|advice| ("to improve", advice)));
         facts.push(("time", text::duration(self.seconds.as_secs_f64())));
         facts.push(("model", text::path(self.path)));
         if let Some((path, summary)) = &self.report {

@@ -19,7 +19,7 @@ pub struct Bench {
 
 /// Settings of a model so small that thousands of steps take a second.
 pub const TINY: &str = "[architecture]\ndepth = 2\nhidden = [4]\n[train]\nsteps = 40\nbatch_unlabelled = 32\n\
-                        batch_labelled = 8\n";
+                        batch_labelled = 8\n[forest]\nn_trees = 5\n";
 
 impl Bench {
     pub fn new() -> Self {

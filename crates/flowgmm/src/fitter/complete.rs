@@ -1,14 +1,13 @@
 //! What follows training: certificate, temperature, class shares, typicality, the values of samples.
 
-use flowgmm_core::{
-    FlowGmm, Prior, certify_watched,
-    checkpoint::Progress,
-    train::{Purpose, TrainState, stream},
-};
-use ndarray::{Array2, Axis};
-use semisup::{SemiSupervised, split};
+use flowgmm_core::{FlowGmm, certify_watched, train::TrainState};
+use semisup::SemiSupervised;
 
-use super::{Fitter, data_hash, posterior, some_rows};
+use super::{
+    Fitter, data_hash, posterior,
+    shares::{Shares, estimates},
+    some_rows,
+};
 use crate::{
     Error, Result,
     config::{Calibration, ForestConfig},
@@ -21,16 +20,16 @@ use crate::{
 const CERTIFIED: usize = 256;
 /// Training rows that tell what is typical, at most.
 const TYPICAL: usize = 4096;
-/// What is expected of a flow's accuracy before any label is held out, and how many labels that counts as.
-const FLOW_PRIOR: (f64, f64) = (0.75, 4.0);
+/// Rows that class shares are estimated from, at most.
+const COUNTED: usize = 2048;
 
 impl Fitter<'_> {
     /// The model of a finished run.
     pub(super) fn complete(
-        mut self,
+        self,
         problem: Prepared,
         state: TrainState,
-        mut gmm: FlowGmm,
+        gmm: FlowGmm,
         observer: &mut dyn Observer,
     ) -> Result<Model> {
         let sample = some_rows(problem.x.view(), CERTIFIED);
@@ -46,6 +45,8 @@ impl Fitter<'_> {
             config: serde_json::to_value(self.config).expect("plain data"),
             rollbacks: state.rollbacks,
             certificate: Some(certificate),
+            evidence: None,
+            class_share_intervals: Vec::new(),
         };
         let held = match self.config.calibration {
             Some(Calibration::Folds { folds, fraction }) => {
@@ -59,8 +60,7 @@ impl Fitter<'_> {
                 self.config.train.objective.temperature.max(1.0)
             }
             (Some(Calibration::Folds { .. }), Some(held)) => {
-                let accuracy = held.flow_accuracy(FLOW_PRIOR);
-                problem.temperature_for(&gmm, accuracy, observer)?
+                problem.temperature_for(&gmm, held.of_flow(1.0).expected, observer)?
             }
             (Some(Calibration::Expected { accuracy }), _) => {
                 problem.temperature_for(&gmm, accuracy, observer)?
@@ -72,6 +72,7 @@ impl Fitter<'_> {
                 Some(problem.forest(self.data.x(), &problem.whole(), n_trees, self.seed)?)
             }
         };
+        let taught = problem.average_prediction(&problem.whole());
         let mut model = Model {
             gmm,
             preprocess: problem.preprocess,
@@ -86,9 +87,19 @@ impl Fitter<'_> {
             provenance,
             history: state.history,
         };
+        let x = some_rows(self.data.x(), COUNTED);
+        let mut others: Vec<Vec<f64>> = taught.into_iter().collect();
+        others.extend(estimates(model.score(x.view()).log_probs.exp().view()));
+        others.extend(forest.iter().flat_map(|forest| estimates(forest.smoothed(x.view()).view())));
+        model.provenance.class_share_intervals =
+            Shares { prior: &self.config.architecture.prior, shares: model.class_shares(), others }
+                .intervals(self.data);
+        model.provenance.evidence = held.as_ref().map(|held| held.of_flow(temperature));
         if let Some(forest) = forest {
-            model.blend = Some(posterior::blend(&model, forest, held.as_ref(), self.data));
+            let (blend, evidence) = posterior::blend(&model, forest, held.as_ref(), self.data);
+            (model.blend, model.provenance.evidence) = (Some(blend), evidence);
         }
+        model.decide_prediction();
         model.learn_typicality(some_rows(self.data.x(), TYPICAL).view(), observer)?;
         check_finite(&model, self.data)?;
         if self.data.image_shape().is_none() {

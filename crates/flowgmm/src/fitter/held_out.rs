@@ -9,7 +9,7 @@
 //! With few labels the mean stays near the prior's, with many it follows them: nothing switches.
 
 use std::sync::{
-    Mutex,
+    Mutex, PoisonError,
     atomic::{AtomicUsize, Ordering},
 };
 
@@ -22,6 +22,7 @@ use super::Fitter;
 use crate::{
     Error, Result,
     config::ForestConfig,
+    model::Evidence,
     observer::{Observer, Phase},
     prepared::Prepared,
 };
@@ -44,10 +45,10 @@ pub(super) struct HeldOut {
 }
 
 impl HeldOut {
-    /// The flow's expected accuracy, given what was expected before and how many labels that counts as.
-    pub(super) fn flow_accuracy(&self, (expected, labels): (f64, f64)) -> f64 {
-        let hits = arg_max(self.log_joint.view()).iter().zip(&self.y).filter(|(a, b)| a == b).count();
-        (hits as f64 + expected * labels) / (self.y.len() as f64 + labels)
+    /// What they say of the flow alone, at a temperature.
+    pub(super) fn of_flow(&self, temperature: f64) -> Evidence {
+        let predicted = arg_max(self.log_joint.view());
+        Evidence::of_flow(&predicted, &self.y, self.log_joint.ncols(), temperature)
     }
 }
 
@@ -74,7 +75,7 @@ impl Fitter<'_> {
         let found: Vec<Result<HeldOut>> = folds
             .par_iter()
             .map(|held| {
-                let mut observer = Shared { observer: &watched, done: &done, last: 0 };
+                let mut observer = Shared { observer: &watched, done: &done, seen: 0, steps: false };
                 let fitter = Fitter::new(fit, data, seed).engine(engine).place(place.clone());
                 fitter.fold(problem, &short, held, &mut observer)
             })
@@ -117,6 +118,7 @@ impl Fitter<'_> {
         };
         let rows = problem.rows(&shown);
         let state = TrainState::new(self.fresh(problem, &shown, self.seed, observer)?, short);
+        observer.phase(&Phase::Training, Some(short.steps));
         let (state, gmm) = self.train(short, &rows, self.seed, state, &Progress::default(), observer)?;
         let log_joint = problem.joint_of(&gmm, held);
         if !log_joint.iter().all(|v| v.is_finite()) {
@@ -154,16 +156,24 @@ pub(super) fn prior_weight() -> f64 {
 struct Shared<'a, 'b> {
     observer: &'a Mutex<&'b mut dyn Observer>,
     done: &'a AtomicUsize,
-    last: usize,
+    /// Steps of this phase of the fit that are counted already.
+    seen: usize,
+    /// Whether the phase counts training steps.
+    steps: bool,
 }
 
 impl Observer for Shared<'_, '_> {
-    fn progress(&mut self, done: usize) -> Control {
-        // Phases before the training of a fold count otherwise: only a rise by one is a training step.
-        let steps = usize::from(done == self.last + 1);
-        self.last = done;
+    fn phase(&mut self, phase: &Phase, _total: Option<usize>) {
+        (self.seen, self.steps) = (0, phase.counts_steps());
+    }
+
+    fn progress(&mut self, step: usize) -> Control {
+        let steps = if self.steps { step.saturating_sub(self.seen) } else { 0 };
+        self.seen = step;
+        // Counted under the lock, so that nobody sees the count go back.
+        let mut observer = self.observer.lock().unwrap_or_else(PoisonError::into_inner);
         let all = self.done.fetch_add(steps, Ordering::Relaxed) + steps;
-        self.observer.lock().expect("nobody panics in progress").progress(all)
+        observer.progress(all)
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
     some_rows,
 };
 use crate::model::{
-    Model,
+    Evidence, Model,
     blend::{Blend, BlendWeights, blended, tempered},
 };
 
@@ -21,7 +21,12 @@ const OWN: f64 = 40.0;
 const RANGE: (f64, f64) = (0.25, 8.0);
 
 /// The blend of a flow that has its temperature with a forest.
-pub(super) fn blend(flow: &Model, forest: Forest, held: Option<&HeldOut>, data: &SemiSupervised) -> Blend {
+pub(super) fn blend(
+    flow: &Model,
+    forest: Forest,
+    held: Option<&HeldOut>,
+    data: &SemiSupervised,
+) -> (Blend, Option<Evidence>) {
     let held = held.map(|held| (tempered_joint(held, flow), held));
     let w = held
         .as_ref()
@@ -29,13 +34,19 @@ pub(super) fn blend(flow: &Model, forest: Forest, held: Option<&HeldOut>, data: 
     let x = some_rows(data.x(), ROWS);
     let log_m = blended(flow.score(x.view()).log_probs.view(), forest.smoothed(x.view()).view(), w);
     let own = confidence(log_m.view(), 1.0);
-    let expected = held.map_or(own, |(log_p, held)| {
-        let together = blended(log_p.view(), held.forest.view(), w);
-        let hits = arg_max(together.view()).iter().zip(&held.y).filter(|(a, b)| a == b).count();
+    let together =
+        held.as_ref().map(|(log_p, held)| arg_max(blended(log_p.view(), held.forest.view(), w).view()));
+    let expected = held.as_ref().zip(together.as_ref()).map_or(own, |((_, held), together)| {
+        let hits = together.iter().zip(&held.y).filter(|(a, b)| a == b).count();
         (hits as f64 + OWN * own) / (held.y.len() as f64 + OWN)
     });
     let temperature = temperature_for(log_m.view(), expected);
-    Blend { weights: BlendWeights { flow: w, temperature }, forest }
+    let evidence = held.zip(together).map(|((log_p, held), together)| {
+        let (flow, forest) = (arg_max(log_p.view()), arg_max(held.forest.view()));
+        let parts = [flow.as_slice(), &forest, &together];
+        Evidence::of_blend(parts, &held.y, data.n_classes(), expected, (w, temperature))
+    });
+    (Blend { weights: BlendWeights { flow: w, temperature }, forest }, evidence)
 }
 
 /// log p(k | x) of held-out rows at the flow's temperature, `[n, K]`.

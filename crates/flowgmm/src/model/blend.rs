@@ -87,11 +87,27 @@ const PREFIX: &str = "forest.";
 pub(crate) fn blended(flow: ArrayView2<f64>, forest: ArrayView2<f64>, w: f64) -> Array2<f64> {
     let mut log_m = flow.mapv(|log_p| w * log_p.exp());
     log_m.scaled_add(1.0 - w, &forest);
-    // A flow that is certain, alone: a probability that underflows stays a finite logarithm.
-    log_m.mapv_into(|m| m.max(f64::MIN_POSITIVE).ln())
+    // A flow that is certain, alone: a probability that underflows stays a finite logarithm. `max` would make it of a NaN, too,
+    // and a class of a row that cannot be scored.
+    log_m.mapv_into(|m| if m < f64::MIN_POSITIVE { f64::MIN_POSITIVE.ln() } else { m.ln() })
 }
 
 /// log p(k | x) of log m(k | x).
 pub(crate) fn tempered(log_m: ArrayView2<f64>, temperature: f64) -> Array2<f64> {
     log_softmax((&log_m / temperature).view())
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+
+    #[test]
+    fn a_certain_flow_stays_finite_and_a_row_without_scores_has_none() {
+        let flow = array![[0.0, -2000.0], [f64::NAN, f64::NAN]];
+        let log_m = blended(flow.view(), array![[1.0, 0.0], [0.5, 0.5]].view(), 0.5);
+        assert!(log_m.row(0).iter().all(|v| v.is_finite()) && log_m.row(1).iter().all(|v| v.is_nan()));
+        assert!(tempered(log_m.view(), 2.0).row(1).iter().all(|v| v.is_nan()));
+    }
 }

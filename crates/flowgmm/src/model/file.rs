@@ -230,6 +230,15 @@ impl Header {
         {
             return Err("its calibration is not made of numbers in order".into());
         }
+        let Provenance { evidence, class_share_intervals, .. } = &self.provenance;
+        let n_classes = self.classes.len();
+        let possible = |[low, high]: &[f64; 2]| 0.0 <= *low && low <= high && *high <= 1.0;
+        if evidence.as_ref().is_some_and(|found| !found.is_valid(n_classes))
+            || !(class_share_intervals.is_empty() || class_share_intervals.len() == n_classes)
+            || !class_share_intervals.iter().all(possible)
+        {
+            return Err("what it says of its accuracy and class shares is impossible".into());
+        }
         if !self.support.is_valid(self.rows.dim()) {
             return Err("the values that samples keep to are impossible".into());
         }

@@ -5,6 +5,7 @@
 
 pub(crate) mod blend;
 mod describe;
+pub(crate) mod evidence;
 mod file;
 mod predictions;
 mod support;
@@ -28,10 +29,13 @@ use crate::{
 };
 
 pub use blend::Blend;
+pub use evidence::{ClassEvidence, Evidence};
 pub use file::FORMAT;
 pub use predictions::Predictions;
 pub(crate) use support::Support;
 
+/// What the decision about predictions is called.
+const PREDICTION: &str = "prediction";
 /// Steps between the smallest and the largest of the stored quantiles.
 const QUANTILES: usize = 200;
 
@@ -54,6 +58,12 @@ pub struct Provenance {
     pub rollbacks: usize,
     /// The invertibility certificate on training rows, at the end of training.
     pub certificate: Option<Certificate>,
+    /// What labels that were held out say of the model; `None` if none could be.
+    #[serde(default)]
+    pub evidence: Option<Evidence>,
+    /// A 95% interval of each class share, `[K]`; empty if shares were assumed or given.
+    #[serde(default)]
+    pub class_share_intervals: Vec<[f64; 2]>,
 }
 
 /// What of the flow's posterior is divided by its temperature.
@@ -130,6 +140,11 @@ impl Model {
         self
     }
 
+    /// What labels that were held out say of its predictions; `None` if none could be held out.
+    pub fn evidence(&self) -> Option<&Evidence> {
+        self.provenance.evidence.as_ref()
+    }
+
     /// What was decided about the fit, and why.
     pub fn decisions(&self) -> &[Decision] {
         &self.decisions
@@ -154,8 +169,32 @@ impl Model {
 
     /// The model without the forest: predictions by the flow's own Bayes rule (eq. 5 of the paper).
     pub fn pure_flow(mut self) -> Self {
-        self.blend = None;
+        if self.blend.take().is_some() {
+            self.provenance.evidence =
+                self.provenance.evidence.map(|evidence| evidence.flow_alone(self.temperature));
+            self.decide_prediction();
+        }
         self
+    }
+
+    /// Says among the decisions what predictions rest on.
+    pub(crate) fn decide_prediction(&mut self) {
+        let evidence = self.evidence().map(Evidence::describe);
+        let (choice, otherwise) = match &self.blend {
+            None => ("the flow alone, by Bayes' rule".to_string(), "no forest was asked for"),
+            Some(blend) => {
+                let flow = (100.0 * blend.flow_weight()).round();
+                let trees = 100.0 - flow;
+                let choice = format!("{flow}% flow, {trees}% trees distilled from the teachers");
+                (choice, "no label could be held out")
+            }
+        };
+        self.decisions.retain(|decision| decision.what != PREDICTION);
+        self.decisions.push(Decision {
+            what: PREDICTION.into(),
+            choice,
+            why: evidence.unwrap_or(otherwise.into()),
+        });
     }
 
     /// What is added to the logits of predictions after they are divided by T, `[K]`: 0, but for models of old files, which
@@ -175,6 +214,11 @@ impl Model {
     /// pi_k: how common the model takes each class to be, `[K]`.
     pub fn class_shares(&self) -> Vec<f64> {
         self.gmm.mixture().values().log_prior.into_iter().map(f64::exp).collect()
+    }
+
+    /// A 95% interval of each class share, `[K]`; empty if shares were assumed or given.
+    pub fn class_share_intervals(&self) -> &[[f64; 2]] {
+        &self.provenance.class_share_intervals
     }
 
     /// The model at another temperature, above 0.

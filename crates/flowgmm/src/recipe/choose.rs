@@ -14,6 +14,7 @@ use super::held_out::{HeldOut, Sample, TEMPERATURE, posterior, together, weighte
 use crate::{
     Result,
     config::{FitConfig, ForestConfig, Prepare, QuantileTransform},
+    fitter::shares::smoothed,
     teachers::{Teacher, TeacherMethod},
 };
 use flowgmm_core::Prior;
@@ -36,7 +37,7 @@ const TRUST: [f64; 2] = [20.0, 1.0];
 const SMALL: usize = 4000;
 /// Trees of the forest beside the flow.
 const TREES: usize = 200;
-/// Shares of K classes rest on K x K confusions learnt from the labels: the pseudo-count is this times K^2 / n_l.
+/// Labels of each class at which the class shares that teachers find count half, and even shares the other half.
 const PSEUDO_COUNT: f64 = 2.0;
 
 /// The fractions of the choice after which the columns are looked at, and label spreading is cross-validated.
@@ -63,27 +64,6 @@ pub struct Recipe {
     pub decisions: Vec<Decision>,
     /// The settings it started from, before it looked at the rows.
     pub start: FitConfig,
-    /// What the labels that were held out say about accuracy; `None` if none could be held out.
-    pub held_out: Option<HeldOutAccuracy>,
-}
-
-/// How often labels that were held out were predicted right.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct HeldOutAccuracy {
-    /// Share that was right.
-    pub accuracy: f64,
-    /// Labels that were held out.
-    pub n: usize,
-}
-
-impl HeldOutAccuracy {
-    /// An interval that holds the accuracy on new rows like these with 95% probability (Wilson's).
-    pub fn interval(&self) -> (f64, f64) {
-        let (n, p, z) = (self.n as f64, self.accuracy, 1.96_f64);
-        let middle = (p + z * z / (2.0 * n)) / (1.0 + z * z / n);
-        let half = z / (1.0 + z * z / n) * (p * (1.0 - p) / n + z * z / (4.0 * n * n)).sqrt();
-        ((middle - half).max(0.0), (middle + half).min(1.0))
-    }
 }
 
 impl Recipe {
@@ -113,9 +93,8 @@ impl Recipe {
         match (by_space, experts) {
             (Some(by_space), Some(experts)) => {
                 let (space, spread) = recipe.choose_space(family, by_space);
-                let together = recipe.choose_teachers(&[experts, spread]);
+                recipe.choose_teachers(&[experts, spread]);
                 recipe.config.teachers[1].method = spreading(space);
-                recipe.held_out = Some(together);
             }
             _ => recipe.take_defaults(&[EXPERTS, spreading(family.whitened(0.0))], family.whitened(0.0)),
         }
@@ -159,8 +138,8 @@ impl Recipe {
         (space, held_out.swap_remove(most))
     }
 
-    /// How much each teacher counts; and how often they are right together.
-    fn choose_teachers(&mut self, candidates: &[HeldOut]) -> HeldOutAccuracy {
+    /// How much each teacher counts.
+    fn choose_teachers(&mut self, candidates: &[HeldOut]) {
         let teachers = weighted(candidates, &TRUST);
         let total = teachers.iter().map(|teacher| teacher.weight).sum::<f64>();
         let shares = teachers.iter().map(|teacher| {
@@ -170,35 +149,31 @@ impl Recipe {
         let scores = candidates
             .iter()
             .map(|found| format!("{} {:.0}%", describe_method(&found.method), 100.0 * found.accuracy()));
-        let together = together(candidates, &teachers);
         let why = format!(
             "right on held-out labels: {}; together {:.0}%",
             scores.collect::<Vec<_>>().join(", "),
-            100.0 * together.accuracy
+            100.0 * together(candidates, &teachers)
         );
         self.config.teachers = teachers;
         self.note("teachers", choice, why);
-        together
     }
 
-    /// How common classes are: as among the labels, if these are clearly uneven; else what the rows say.
+    /// How common classes are: as among the labels, if these are clearly uneven; else what the teachers find in the rows.
     fn choose_prior(&mut self, data: &SemiSupervised) {
         let counts = data.class_counts();
         let (n, k) = (data.labelled().len() as f64, data.n_classes() as f64);
         if clearly_uneven(data) {
-            // One more label of each class: a class is never ruled out.
-            let shares: Vec<f64> = counts.iter().map(|&c| (c as f64 + 1.0) / (n + k)).collect();
-            self.config.architecture.prior = Prior::Given(shares);
+            self.config.architecture.prior = Prior::Given(smoothed(&counts));
             self.note("class shares", "as among the labels", "labels are clearly uneven over classes");
         } else if !data.unlabelled().is_empty() {
-            let pseudo_count = PSEUDO_COUNT * k * k / n;
+            let pseudo_count = PSEUDO_COUNT * k;
             self.config.architecture.prior = Prior::Estimated { pseudo_count };
             self.note(
                 "class shares",
-                "as makes unlabelled rows most likely",
+                "what the teachers predict for unlabelled rows on average, shrunk towards even shares",
                 format!(
-                    "labels are even, rows may not be; a Dirichlet prior with a pseudo-count of {pseudo_count:.2} for each row \
-                     favours even shares"
+                    "labels are even, rows may not be; even shares count as {pseudo_count} labels of {}",
+                    n + pseudo_count
                 ),
             );
         }
@@ -248,7 +223,7 @@ impl Recipe {
 impl From<FitConfig> for Recipe {
     /// These settings, of which nothing was chosen.
     fn from(config: FitConfig) -> Self {
-        Self { start: config.clone(), config, decisions: Vec::new(), held_out: None }
+        Self { start: config.clone(), config, decisions: Vec::new() }
     }
 }
 

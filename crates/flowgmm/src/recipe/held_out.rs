@@ -8,7 +8,6 @@ use semisup::{
     split,
 };
 
-use super::choose::HeldOutAccuracy;
 use crate::{
     Result,
     config::QuantileTransform,
@@ -132,13 +131,12 @@ pub(super) fn posterior(held_out: &[HeldOut], prior: &[f64]) -> Vec<f64> {
 }
 
 /// How often the weighted teachers are right together on labels that were held out.
-pub(super) fn together(held_out: &[HeldOut], teachers: &[Teacher]) -> HeldOutAccuracy {
+pub(super) fn together(held_out: &[HeldOut], teachers: &[Teacher]) -> f64 {
     let mut p = Array2::<f64>::zeros(held_out[0].p.dim());
     for (found, teacher) in held_out.iter().zip(teachers) {
         p.scaled_add(teacher.weight, &found.p);
     }
-    let accuracy = semisup::metrics::accuracy(&arg_max(p.view()), &held_out[0].y);
-    HeldOutAccuracy { accuracy, n: held_out[0].y.len() / REPEATS as usize }
+    semisup::metrics::accuracy(&arg_max(p.view()), &held_out[0].y)
 }
 
 /// Teachers and their weights: those that make held-out labels most probable,

@@ -9,7 +9,7 @@ use std::str::FromStr;
 
 use semisup::SemiSupervised;
 
-pub use choose::{Decision, HeldOutAccuracy, Recipe};
+pub use choose::{Decision, Recipe};
 
 use crate::{
     Error, Result,

@@ -82,3 +82,27 @@ impl FitConfig {
         config
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use semisup::{ImageShape, Toy, digits_problem};
+
+    use super::*;
+
+    /// The paper's posterior is the flow's Bayes rule (eq. 5) and nothing else.
+    #[test]
+    fn only_the_automatic_recipe_of_tables_has_a_forest() {
+        let (table, images) = (Toy::Moons.problem(0).train, digits_problem(5, 0).train);
+        let shape = ImageShape { channels: 1, height: 8, width: 8 };
+        let presets = [
+            FitConfig::toy(),
+            FitConfig::table(&table),
+            FitConfig::paper(&table),
+            FitConfig::reference_code(&table),
+            FitConfig::image(&images, shape).unwrap(),
+            FitConfig::paper_image(&images, shape).unwrap(),
+        ];
+        assert!(presets.iter().all(|config| config.forest.is_none()));
+        assert!(crate::Recipe::choose(&table, 0).unwrap().config.forest.is_some());
+    }
+}

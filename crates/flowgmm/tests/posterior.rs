@@ -1,0 +1,88 @@
+//! What predictions rest on: flow and forest together, or the flow alone; and what held-out labels say of them.
+
+use flowgmm::{Classifier as _, Fit, Model, Override, Request, Source, tensor::Place};
+use ndarray::Array2;
+use rand::{Rng as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
+
+/// Three classes in the plane, of which the last two overlap; the first `labels` rows of each have a label.
+fn source(labels: usize) -> Source {
+    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    let centres = [[-6.0, 0.0], [1.0, 0.0], [2.5, 0.0]];
+    let x = Array2::from_shape_fn((300, 2), |(i, j)| {
+        centres[i % 3][j] + (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0
+    });
+    let names = ["far", "left", "right"];
+    let label = |i: usize| (i < 3 * labels).then(|| names[i % 3].to_string());
+    Source::matrix(x.view()).labels((0..300).map(label))
+}
+
+/// A fit that is quick.
+fn request(labels: usize) -> Request {
+    let mut request = Request::new(source(labels)).with("train.steps", 60);
+    request.overrides.push(Override::new("forest.n_trees", 20));
+    request
+}
+
+fn fit(request: &Request) -> Fit {
+    flowgmm::fit(request, &mut ()).expect("a fit")
+}
+
+#[test]
+fn the_flow_predicts_alone_if_asked_to_before_or_after_the_fit() {
+    let both = fit(&request(8));
+    let alone = fit(&request(8).pure_flow());
+    assert!(both.model.blend().is_some() && alone.model.blend().is_none());
+    let x = both.training.data.x();
+    let predicted = |model: &Model| model.log_probs(x);
+    assert_ne!(predicted(&both.model), predicted(&alone.model));
+    let after = both.model.clone().pure_flow();
+    assert_eq!(predicted(&after), predicted(&alone.model), "the forest has no part in the flow");
+    assert_eq!(after.temperature(), alone.model.temperature());
+    for model in [&after, &alone.model] {
+        let evidence = model.evidence().expect("labels were held out");
+        assert_eq!((evidence.forest_accuracy, evidence.flow_weight), (None, 1.0));
+        let decision = model.decisions().last().expect("decisions");
+        assert_eq!(
+            (decision.what.as_str(), decision.choice.as_str()),
+            ("prediction", "the flow alone, by Bayes' rule")
+        );
+        assert_eq!(model.decisions().iter().filter(|decision| decision.what == "prediction").count(), 1);
+    }
+    let [after, alone] = [after, alone.model].map(|model| model.evidence().expect("evidence").expected);
+    assert!((after - alone).abs() < 1e-12, "{after} and {alone}");
+    let none = fit(&request(8).with("forest", "none"));
+    assert!(none.model.blend().is_none(), "as TOML says it");
+}
+
+#[test]
+fn a_model_keeps_what_held_out_labels_said() {
+    let model = fit(&request(8)).model;
+    let evidence = model.evidence().expect("labels were held out").clone();
+    let (n, hits) = evidence.classes.iter().fold((0, 0), |(n, hits), class| (n + class.n, hits + class.hits));
+    assert_eq!(n, 24, "every label is held out once");
+    assert_eq!((evidence.n, evidence.accuracy), (24, hits as f64 / 24.0));
+    let [low, high] = evidence.interval;
+    assert!(0.0 < low && low < evidence.expected && evidence.expected < high && high <= 1.0);
+    assert!(high - low > 0.1, "24 labels do not tell more: {low} to {high}");
+    assert!(evidence.weakest_class().is_some_and(|k| k > 0), "the far class is the easiest: {evidence:?}");
+    assert_eq!(evidence.flow_weight, model.blend().expect("a forest").flow_weight());
+    assert_eq!(evidence.temperature, model.temperature());
+    let decision = model.decisions().last().expect("decisions");
+    assert_eq!(decision.what, "prediction");
+    assert!(decision.choice.contains("% flow, ") && decision.why == evidence.describe(), "{decision:?}");
+    let again = Model::from_bytes(&model.to_bytes(), &Place::cpu()).expect("its own bytes");
+    assert_eq!(again.evidence(), Some(&evidence));
+    assert_eq!(again.class_share_intervals(), model.class_share_intervals());
+    let card = flowgmm::card(&again, None, &mut ()).expect("a card");
+    assert_eq!(card.evidence, Some(evidence));
+}
+
+#[test]
+fn without_a_label_to_hold_out_nothing_is_said_of_accuracy() {
+    let model = fit(&request(1)).model;
+    assert_eq!(model.evidence(), None);
+    assert!(model.blend().is_some());
+    let decision = model.decisions().last().expect("decisions");
+    assert_eq!((decision.what.as_str(), decision.why.as_str()), ("prediction", "no label could be held out"));
+}
