@@ -14,12 +14,13 @@ use crate::{
     config::{Calibration, ForestConfig},
     model::{Model, Provenance, Support},
     observer::{Observer, Phase, watched},
-    prepared::Prepared,
+    prepared::{ENOUGH_UNLABELLED, Prepared},
+    recipe::Decision,
 };
 
 /// Training rows whose round trip is certified, at most.
 const CERTIFIED: usize = 256;
-/// Training rows that tell what is typical, at most.
+/// Training rows that tell what is typical where no row was kept from training, at most.
 const TYPICAL: usize = 4096;
 /// What is expected of a flow's accuracy before any label is held out, and how many labels that counts as.
 const FLOW_PRIOR: (f64, f64) = (0.75, 4.0);
@@ -72,6 +73,8 @@ impl Fitter<'_> {
                 Some(problem.forest(self.data.x(), &problem.whole(), n_trees, self.seed)?)
             }
         };
+        let kept = problem.kept().to_vec();
+        self.decisions.push(ranked_among(kept.len()));
         let mut model = Model {
             gmm,
             preprocess: problem.preprocess,
@@ -88,13 +91,32 @@ impl Fitter<'_> {
         if let Some(forest) = forest {
             model.blend = Some(posterior::blend(&model, forest, held.as_ref(), self.data));
         }
-        model.learn_typicality(some_rows(self.data.x(), TYPICAL).view(), observer)?;
+        let typical = match kept.is_empty() {
+            true => some_rows(self.data.x(), TYPICAL),
+            false => self.data.x().select(Axis(0), &kept),
+        };
+        model.learn_typicality(typical.view(), observer)?;
         check_finite(&model, self.data)?;
         if self.data.image_shape().is_none() {
             model.learn_support(self.data.x(), self.seed);
         }
         Ok(model)
     }
+}
+
+/// Which rows typicality is a rank among.
+fn ranked_among(kept: usize) -> Decision {
+    let (choice, why) = match kept {
+        0 => (
+            "ranked among training rows".into(),
+            format!("which flatters them; give at least {ENOUGH_UNLABELLED} unlabelled rows"),
+        ),
+        n => (
+            format!("ranked among {n} unlabelled rows that the flow was not trained on"),
+            "rows that it was trained on look more likely than fresh ones".into(),
+        ),
+    };
+    Decision { what: "typicality".into(), choice, why }
 }
 
 /// A model that cannot score its own labelled rows is not worth keeping, however training ended.

@@ -21,16 +21,11 @@ const OWN: f64 = 10.0;
 const RANGE: (f64, f64) = (0.25, 8.0);
 
 /// The blend of a flow that has its temperature with a forest.
-pub(super) fn blend(
-    flow: &Model,
-    forest: Forest,
-    held: Option<&HeldOut>,
-    data: &SemiSupervised,
-) -> Blend {
+pub(super) fn blend(flow: &Model, forest: Forest, held: Option<&HeldOut>, data: &SemiSupervised) -> Blend {
     let held = held.map(|held| (tempered_joint(held, flow), held));
-    let w = held.as_ref().map_or(prior_weight(), |(log_p, held)| {
-        flow_weight(log_p.view(), held.forest.view(), &held.y)
-    });
+    let w = held
+        .as_ref()
+        .map_or(prior_weight(), |(log_p, held)| flow_weight(log_p.view(), held.forest.view(), &held.y));
     let x = some_rows(data.x(), ROWS);
     let log_m = blended(flow.score(x.view()).log_probs.view(), forest.smoothed(x.view()).view(), w);
     let own = confidence(log_m.view(), 1.0);
