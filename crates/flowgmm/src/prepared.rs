@@ -51,13 +51,27 @@ pub struct Prepared {
 
 impl Prepared {
     /// Preprocesses the rows and lets the teachers predict them.
-    pub fn new(
+    pub fn new(config: &FitConfig, data: &SemiSupervised, observer: &mut dyn Observer) -> Result<Self> {
+        Self::keeping(config, data, Vec::new(), observer)
+    }
+
+    /// [`Prepared::new`] with some unlabelled rows kept from preprocessing and training, to tell what is typical; none if there
+    /// are few.
+    pub(crate) fn keeping_some(
         config: &FitConfig,
         data: &SemiSupervised,
         seed: u64,
         observer: &mut dyn Observer,
     ) -> Result<Self> {
-        let kept = kept_rows(data, seed);
+        Self::keeping(config, data, kept_rows(data, seed), observer)
+    }
+
+    fn keeping(
+        config: &FitConfig,
+        data: &SemiSupervised,
+        kept: Vec<usize>,
+        observer: &mut dyn Observer,
+    ) -> Result<Self> {
         let Scaled { normal, preprocess, spread, x } =
             watched(observer, &Phase::Preprocessing, data.n(), |watch| {
                 Scaled::new(config, data, &kept, watch)
@@ -211,19 +225,6 @@ impl Prepared {
             }
         }
         Ok(high.exp())
-    }
-
-    /// Shares of classes that make unlabelled rows most likely, by a model that took classes to be alike.
-    pub(crate) fn shares(
-        &self,
-        gmm: &FlowGmm,
-        temperature: f64,
-        pseudo_count: f64,
-        observer: &mut dyn Observer,
-    ) -> Result<Vec<f64>> {
-        let joint = self.unlabelled_joint(gmm, observer)? / temperature;
-        let probs = semisup::metrics::log_softmax(joint.view()).exp();
-        Ok(semisup::metrics::class_shares(probs.view(), pseudo_count))
     }
 
     /// log p(x, k) of some unlabelled rows, evenly spread.

@@ -1,12 +1,8 @@
 //! What follows training: certificate, temperature, class shares, typicality, the values of samples.
 
-use flowgmm_core::{
-    FlowGmm, Prior, certify_watched,
-    checkpoint::Progress,
-    train::{Purpose, TrainState, stream},
-};
-use ndarray::{Array2, Axis};
-use semisup::{SemiSupervised, split};
+use flowgmm_core::{FlowGmm, certify_watched, train::TrainState};
+use ndarray::Axis;
+use semisup::SemiSupervised;
 
 use super::{Fitter, data_hash, posterior, some_rows};
 use crate::{
@@ -31,7 +27,7 @@ impl Fitter<'_> {
         mut self,
         problem: Prepared,
         state: TrainState,
-        mut gmm: FlowGmm,
+        gmm: FlowGmm,
         observer: &mut dyn Observer,
     ) -> Result<Model> {
         let sample = some_rows(problem.x.view(), CERTIFIED);

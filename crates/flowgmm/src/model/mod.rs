@@ -16,8 +16,8 @@ use flowgmm_core::{
     tensor::{to_array, to_vec},
     train::History,
 };
-use ndarray::{Array2, ArrayView2, Axis};
-use semisup::{Classifier, Preprocess, Rng};
+use ndarray::{Array1, Array2, ArrayView2, Axis};
+use semisup::{Classifier, Preprocess, Rng, metrics::arg_max};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -146,6 +146,13 @@ impl Model {
         self
     }
 
+    /// The classes of rows by the flow's own Bayes rule, `[n]`: those of [`Predictions::classes`] unless a forest says
+    /// otherwise.
+    pub fn classes_by_flow(&self, of: &Predictions) -> Vec<usize> {
+        let log_prior = Array1::from(self.log_prior());
+        arg_max((&of.log_conditional / self.temperature + log_prior).view())
+    }
+
     /// What is added to the logits of predictions after they are divided by T, `[K]`: the flow's log pi_k, or 0 where a forest
     /// is in the logits.
     pub fn logit_bias(&self) -> Vec<f64> {
@@ -182,6 +189,15 @@ impl Model {
         let (bias, near) = (self.logit_bias(), self.temperature());
         let temperature = semisup::metrics::fit_temperature_near(logits.view(), &bias, y, near);
         self.at_temperature(temperature)
+    }
+
+    /// The model with the temperatures, and the weight of the flow, of one that learnt them from held-out labels.
+    pub(crate) fn weighed_like(mut self, other: &Self) -> Self {
+        self.temperature = other.temperature;
+        if let (Some(own), Some(learnt)) = (&mut self.blend, &other.blend) {
+            own.weights = learnt.weights;
+        }
+        self
     }
 
     /// Whether log p is that of the projected row only, because what preprocessing drops has no density.

@@ -57,7 +57,7 @@ pub struct HardRow {
     pub classes: [usize; 2],
     /// The probability of the first of these.
     pub probability: f64,
-    /// How usual its density is among training rows.
+    /// How usual its density is among rows that the flow was not trained on.
     pub typicality: f64,
     /// Its cells in the columns shown, as the user wrote them.
     pub values: Vec<Option<String>>,
