@@ -27,8 +27,8 @@ const KEPT_IMAGES: usize = 32;
 /// Rows that are kept from the flow, at most and at least; fewer would tell nothing.
 const MOST_KEPT: usize = 2048;
 const LEAST_KEPT: usize = 19;
-/// With fewer unlabelled rows, none is kept from the flow.
-pub(crate) const ENOUGH_UNLABELLED: usize = 80;
+/// With fewer unlabelled rows of a table, none is kept from the flow.
+const ENOUGH_UNLABELLED: usize = 80;
 
 /// The problem in the flow's space.
 pub struct Prepared {
@@ -266,14 +266,16 @@ impl Prepared {
 fn kept_rows(data: &SemiSupervised, seed: u64) -> Vec<usize> {
     let unlabelled = data.unlabelled();
     let n = unlabelled.len();
-    let count = match data.image_shape() {
-        None if n < ENOUGH_UNLABELLED => 0,
-        None => (n / KEPT).clamp(LEAST_KEPT, MOST_KEPT),
-        Some(_) => Some(n / KEPT_IMAGES).filter(|count| *count >= LEAST_KEPT).map_or(0, |c| c.min(MOST_KEPT)),
-    };
+    let one_of = if data.image_shape().is_some() { KEPT_IMAGES } else { KEPT };
+    let count = if n < enough_unlabelled(data) { 0 } else { (n / one_of).clamp(LEAST_KEPT, MOST_KEPT) };
     let mut rng = stream(seed, Purpose::Typicality, 0);
-    let mut one_of = |i: usize| rng.random_range(i * n / count..(i + 1) * n / count);
-    (0..count).map(|i| unlabelled[one_of(i)]).collect()
+    let mut pick = |i: usize| rng.random_range(i * n / count..(i + 1) * n / count);
+    (0..count).map(|i| unlabelled[pick(i)]).collect()
+}
+
+/// The least number of unlabelled rows of which some are kept from training.
+pub(crate) fn enough_unlabelled(data: &SemiSupervised) -> usize {
+    if data.image_shape().is_some() { KEPT_IMAGES * LEAST_KEPT } else { ENOUGH_UNLABELLED }
 }
 
 /// The rows that are not among those left out, both ascending.

@@ -10,7 +10,7 @@ use crate::{
     config::{Calibration, ForestConfig},
     model::{Model, Provenance, Support},
     observer::{Observer, Phase, watched},
-    prepared::{ENOUGH_UNLABELLED, Prepared},
+    prepared::{Prepared, enough_unlabelled},
     recipe::Decision,
 };
 
@@ -70,7 +70,7 @@ impl Fitter<'_> {
             }
         };
         let kept = problem.kept().to_vec();
-        self.decisions.push(ranked_among(kept.len()));
+        self.decisions.push(ranked_among(kept.len(), self.rows.noun(), enough_unlabelled(self.data)));
         let mut model = Model {
             gmm,
             preprocess: problem.preprocess,
@@ -100,16 +100,16 @@ impl Fitter<'_> {
     }
 }
 
-/// Which rows typicality is a rank among.
-fn ranked_among(kept: usize) -> Decision {
+/// Which rows, or images, typicality is a rank among; at least `enough` must be unlabelled for some to be kept from training.
+fn ranked_among(kept: usize, rows: &str, enough: usize) -> Decision {
     let (choice, why) = match kept {
         0 => (
-            "ranked among training rows".into(),
-            format!("which flatters them; give at least {ENOUGH_UNLABELLED} unlabelled rows"),
+            format!("ranked among training {rows}"),
+            format!("which flatters them; give at least {enough} unlabelled {rows}"),
         ),
         n => (
-            format!("ranked among {n} unlabelled rows that the flow was not trained on"),
-            "rows that it was trained on look more likely than fresh ones".into(),
+            format!("ranked among {n} unlabelled {rows} that the flow was not trained on"),
+            format!("{rows} that it was trained on look more likely than fresh ones"),
         ),
     };
     Decision { what: "typicality".into(), choice, why }

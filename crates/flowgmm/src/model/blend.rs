@@ -87,8 +87,8 @@ const PREFIX: &str = "forest.";
 pub(crate) fn blended(flow: ArrayView2<f64>, forest: ArrayView2<f64>, w: f64) -> Array2<f64> {
     let mut log_m = flow.mapv(|log_p| w * log_p.exp());
     log_m.scaled_add(1.0 - w, &forest);
-    // A flow that is certain, alone: a probability that underflows stays a finite logarithm.
-    log_m.mapv_into(|m| m.max(f64::MIN_POSITIVE).ln())
+    // A flow that is certain, alone: a probability that underflows stays a finite logarithm. A row that has none stays so.
+    log_m.mapv_into(|m| if m < f64::MIN_POSITIVE { f64::MIN_POSITIVE.ln() } else { m.ln() })
 }
 
 /// log p(k | x) of log m(k | x).
