@@ -125,7 +125,7 @@ impl<'a> Fitter<'a> {
             labelled = self.data.labelled().len(),
             "fitting"
         );
-        let problem = Prepared::new(self.config, self.data, observer)?;
+        let problem = Prepared::keeping_some(self.config, self.data, self.seed, observer)?;
         let fingerprint = self.fingerprint();
         let mut progress = Progress::default();
         let mut saved: Option<Saved> = None;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use flowgmm_learners::Forest;
 use ndarray::{Array2, ArrayView2, Axis};
+use rand::Rng as _;
 use semisup::{Part, Preprocess, SemiSupervised, Watch, metrics::log_sum_exp, split::evenly_spaced};
 
 use crate::{
@@ -14,11 +15,20 @@ use crate::{
 };
 use flowgmm_core::{
     Dequantiser, FlowGmm, Prior, SCORING_BATCH,
-    train::{TrainState, TrainingMatrix, TrainingRows},
+    train::{Purpose, TrainState, TrainingMatrix, TrainingRows, stream},
 };
 
 /// Unlabelled rows that tell how sure a model is, at most.
 const CONFIDENCE_ROWS: usize = 4096;
+/// One of so many unlabelled rows of a table is kept from the flow, to tell what is typical of fresh rows.
+const KEPT: usize = 8;
+/// One of so many unlabelled images: a flow of images needs every image, and there are enough of them.
+const KEPT_IMAGES: usize = 32;
+/// Rows that are kept from the flow, at most and at least; fewer would tell nothing.
+const MOST_KEPT: usize = 2048;
+const LEAST_KEPT: usize = 19;
+/// With fewer unlabelled rows of a table, none is kept from the flow.
+const ENOUGH_UNLABELLED: usize = 80;
 
 /// The problem in the flow's space.
 pub struct Prepared {
@@ -30,6 +40,8 @@ pub struct Prepared {
     discrete: Option<(Array2<f64>, Arc<Dequantiser>)>,
     labelled: Vec<usize>,
     unlabelled: Vec<usize>,
+    /// Unlabelled rows that neither the preprocessing nor the flow learns from, ascending; the teachers may see them.
+    kept: Vec<usize>,
     y: Vec<Option<usize>>,
     n_classes: usize,
     teachers: Teachers,
@@ -40,8 +52,30 @@ pub struct Prepared {
 impl Prepared {
     /// Preprocesses the rows and lets the teachers predict them.
     pub fn new(config: &FitConfig, data: &SemiSupervised, observer: &mut dyn Observer) -> Result<Self> {
+        Self::keeping(config, data, Vec::new(), observer)
+    }
+
+    /// [`Prepared::new`] with some unlabelled rows kept from preprocessing and training, to tell what is typical; none if there
+    /// are few.
+    pub(crate) fn keeping_some(
+        config: &FitConfig,
+        data: &SemiSupervised,
+        seed: u64,
+        observer: &mut dyn Observer,
+    ) -> Result<Self> {
+        Self::keeping(config, data, kept_rows(data, seed), observer)
+    }
+
+    fn keeping(
+        config: &FitConfig,
+        data: &SemiSupervised,
+        kept: Vec<usize>,
+        observer: &mut dyn Observer,
+    ) -> Result<Self> {
         let Scaled { normal, preprocess, spread, x } =
-            watched(observer, &Phase::Preprocessing, data.n(), |watch| Scaled::new(config, data, watch))?;
+            watched(observer, &Phase::Preprocessing, data.n(), |watch| {
+                Scaled::new(config, data, &kept, watch)
+            })?;
         let teachers = if data.unlabelled().is_empty() { &[] } else { config.teachers.as_slice() };
         let teachers = Teachers::new(teachers, data.n_classes(), x.view(), normal.view(), observer)?;
         let teachers = match config.architecture.prior {
@@ -54,6 +88,7 @@ impl Prepared {
             discrete: spread.map(|by| (data.x().to_owned(), by)),
             labelled: data.labelled(),
             unlabelled: data.unlabelled(),
+            kept,
             y: data.y().to_vec(),
             n_classes: data.n_classes(),
             teachers,
@@ -79,6 +114,11 @@ impl Prepared {
         held.iter().for_each(|&at| y[self.labelled[at]] = None);
         let predictions = self.teachers.predict(&y, observer)?;
         Ok(Shown { y, predictions })
+    }
+
+    /// Unlabelled rows that the flow was not trained on; none if there are few.
+    pub(crate) fn kept(&self) -> &[usize] {
+        &self.kept
     }
 
     /// The row of a labelled row, by its position among them.
@@ -122,18 +162,19 @@ impl Prepared {
         q
     }
 
-    /// Rows to train on; a held-out fold joins neither side.
+    /// Rows to train on; a held-out fold joins neither side, nor do the rows that tell what is typical.
     pub fn rows(&self, shown: &Shown) -> TrainingRows {
         let labelled: Vec<usize> =
             self.labelled.iter().copied().filter(|&row| shown.y[row].is_some()).collect();
+        let unlabelled = without(&self.unlabelled, &self.kept);
         let soft = shown
             .predictions
             .as_ref()
-            .map(|q| q.select(Axis(0), &self.unlabelled).iter().map(|&v| v as f32).collect());
+            .map(|q| q.select(Axis(0), &unlabelled).iter().map(|&v| v as f32).collect());
         TrainingRows {
             y: labelled.iter().filter_map(|&row| shown.y[row]).collect(),
             labelled: self.pick(&labelled),
-            unlabelled: self.pick(&self.unlabelled),
+            unlabelled: self.pick(&unlabelled),
             soft_targets: soft,
             n_classes: self.n_classes,
         }
@@ -225,6 +266,28 @@ impl Prepared {
     }
 }
 
+/// Unlabelled rows to be kept from the flow: a random one of each of as many stretches of equal length, so that neither an
+/// order nor a period of the rows decides.
+fn kept_rows(data: &SemiSupervised, seed: u64) -> Vec<usize> {
+    let unlabelled = data.unlabelled();
+    let n = unlabelled.len();
+    let one_of = if data.image_shape().is_some() { KEPT_IMAGES } else { KEPT };
+    let count = if n < enough_unlabelled(data) { 0 } else { (n / one_of).clamp(LEAST_KEPT, MOST_KEPT) };
+    let mut rng = stream(seed, Purpose::Typicality, 0);
+    let mut pick = |i: usize| rng.random_range(i * n / count..(i + 1) * n / count);
+    (0..count).map(|i| unlabelled[pick(i)]).collect()
+}
+
+/// The least number of unlabelled rows of which some are kept from training.
+pub(crate) fn enough_unlabelled(data: &SemiSupervised) -> usize {
+    if data.image_shape().is_some() { KEPT_IMAGES * LEAST_KEPT } else { ENOUGH_UNLABELLED }
+}
+
+/// The rows that are not among those left out, both ascending.
+fn without(rows: &[usize], left_out: &[usize]) -> Vec<usize> {
+    rows.iter().copied().filter(|row| left_out.binary_search(row).is_err()).collect()
+}
+
 /// Labels that a run may see, and what the teachers predict with them.
 pub struct Shown {
     y: Vec<Option<usize>>,            // [n]
@@ -242,11 +305,29 @@ struct Scaled {
 }
 
 impl Scaled {
-    fn new(config: &FitConfig, data: &SemiSupervised, watch: &dyn Watch) -> Result<Self> {
-        let shapes = config.quantile_transform.learn_watched(data.x(), &Part::new(watch, 0.0..0.6))?;
-        let normal = semisup::to_normal_columns(data.x(), &shapes);
-        watch.at(0.7)?;
-        let preprocess = config.prepare.learn(normal.view())?.with_column_maps(shapes.clone());
+    /// Learns the maps from all rows but those kept, and applies them to all.
+    fn new(config: &FitConfig, data: &SemiSupervised, kept: &[usize], watch: &dyn Watch) -> Result<Self> {
+        let learn_shapes =
+            |x: ArrayView2<f64>| config.quantile_transform.learn_watched(x, &Part::new(watch, 0.0..0.6));
+        let (shapes, preprocess, normal) = if kept.is_empty() {
+            let shapes = learn_shapes(data.x())?;
+            let normal = semisup::to_normal_columns(data.x(), &shapes);
+            watch.at(0.7)?;
+            (shapes, config.prepare.learn(normal.view())?, normal)
+        } else {
+            // A map that had seen the rows kept would make them more typical than fresh ones: with as many dimensions as a
+            // tenth of the rows, whitening does so visibly.
+            let all: Vec<usize> = (0..data.n()).collect();
+            let seen = data.x().select(Axis(0), &without(&all, kept));
+            let shapes = learn_shapes(seen.view())?;
+            let seen = semisup::to_normal_columns(seen.view(), &shapes);
+            watch.at(0.7)?;
+            let preprocess = config.prepare.learn(seen.view())?;
+            drop(seen);
+            let normal = semisup::to_normal_columns(data.x(), &shapes);
+            (shapes, preprocess, normal)
+        };
+        let preprocess = preprocess.with_column_maps(shapes.clone());
         watch.at(0.8)?;
         let spread = match config.dequantise {
             Dequantise::Off => None,

@@ -35,6 +35,8 @@ pub enum Purpose {
     Selection = 7,
     /// Dropout of a step.
     Dropout = 8,
+    /// The rows that are kept from training, to tell what is typical.
+    Typicality = 9,
 }
 
 /// The generator for one purpose at one step or epoch of a run.

@@ -23,6 +23,9 @@ pub struct BoundaryDistances {
     pub nearer_than_5: f64,
     /// The rows by their predicted class.
     pub by_class: Vec<ClassDistances>,
+    /// Share of rows that the flow alone takes for another class than is predicted.
+    #[serde(skip)]
+    pub flow_differs: f64,
 }
 
 /// Distances of the rows that are predicted to be of one class.
@@ -60,6 +63,8 @@ impl BoundaryDistances {
         Self {
             nearer_than_5: near(&seen.boundary),
             by_class: subject.model.classes_ref().iter().enumerate().map(of).collect(),
+            flow_differs: (0..seen.rows.n()).filter(|&row| seen.flow_differs(row)).count() as f64
+                / seen.rows.n().max(1) as f64,
         }
     }
 }
@@ -85,11 +90,19 @@ pub(super) fn section(found: &BoundaryDistances, display: &Display) -> Section {
         ]
     };
     let noun = display.noun();
+    let by_flow = match display.is_blend() {
+        true => format!(
+            " The boundary is the flow's: {} of the {noun} are on the side of another class by the flow than the predicted \
+             one.",
+            percent(found.flow_differs)
+        ),
+        false => String::new(),
+    };
     Section {
         heading: HEADING.into(),
         text: format!(
             "The latent distance to the decision boundary between the two nearest classes, in standard deviations of a class. \
-             {} near the boundary are the uncertain ones: {} of all are nearer than {NEAR}.",
+             {} near the boundary are the uncertain ones: {} of all are nearer than {NEAR}.{by_flow}",
             super::page::capital(noun),
             percent(found.nearer_than_5)
         ),

@@ -69,7 +69,7 @@ pub(super) fn section(found: Option<&CalibrationFindings>, display: &Display) ->
         return Section { heading, text, ..Section::default() };
     };
     let titles = [
-        "As trained, T = 1".to_string(),
+        if display.is_blend() { "As blended, T = 1" } else { "As trained, T = 1" }.to_string(),
         format!("As stored in the model, T = {:.3}", found.temperature_of_model),
         format!("Calibrated on these labels, T = {:.3}", found.temperature_learnt),
     ];
@@ -84,9 +84,14 @@ pub(super) fn section(found: Option<&CalibrationFindings>, display: &Display) ->
         }
         .figure()
     });
+    let divides = match display.is_blend() {
+        true => "The logarithms of the blend's probabilities are divided by T",
+        false => {
+            "Widening every Gaussian to \u{3c3}\u{b2} = T divides the differences between the classes' log-densities by T"
+        }
+    };
     let text = format!(
-        "Widening every Gaussian to \u{3c3}\u{b2} = T divides the differences between the classes' log-densities by T, which \
-         makes predictions less confident if T is above 1, and more confident if it is below. On the right, T is \
+        "{divides}, which makes predictions less confident if T is above 1, and more confident if it is below. On the right, T is \
          cross-fitted: it is learnt on one half of the {} labelled {noun} and assessed on the other, and the other way \
          round. Calibrating the model on these labels would store this temperature in it.",
         found.labelled_rows

@@ -5,7 +5,7 @@ use ndarray::{ArrayView1, Axis};
 use serde::Serialize;
 
 use super::{
-    display::{CHANGE_LEGEND, CLASS, Display, SheetRows, cell_text, ranked},
+    display::{CHANGE_LEGEND, CLASS, Display, SheetRows, cell_text, class_name, ranked},
     subject::Subject,
 };
 use crate::{
@@ -31,15 +31,21 @@ pub struct Counterfactuals {
     sheet: SheetRows,
 }
 
-/// The smallest latent change that changes the class of a row.
+/// The smallest latent change that changes the class of a row by the flow.
 #[derive(Clone, Debug, Serialize)]
 pub struct CounterfactualRow {
     /// The line of the row, or the name of the image.
     pub row: String,
-    /// Its class.
+    /// Its class by the flow.
     pub from: String,
-    /// The class beyond the boundary.
+    /// The class by the flow beyond the boundary.
     pub to: String,
+    /// The predicted class of the row, where it is not that by the flow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub predicted: Option<String>,
+    /// The predicted class of the changed row, where it is not that by the flow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub predicted_beyond: Option<String>,
     /// Latent distance to the boundary.
     pub distance: f64,
     /// The columns that change most for their spread: `age 31 → 44`. Empty for texts and images.
@@ -61,11 +67,15 @@ impl Counterfactuals {
             model.decode(past_boundary(z.view(), points, beyond).view())
         };
         let moved = decoded(BEYOND);
+        let beyond = model.score(moved.view()).classes();
         let classes = model.classes_ref();
+        let unless = |k: usize, by_flow: usize| (k != by_flow).then(|| classes[k].clone());
         let row = |(at, (row, found)): (usize, &(usize, Counterfactual))| CounterfactualRow {
             row: seen.rows.names[*row].clone(),
             from: classes[found.from].clone(),
             to: classes[found.to].clone(),
+            predicted: unless(seen.predicted[*row], found.from),
+            predicted_beyond: unless(beyond[at], found.to),
             distance: found.distance,
             changes: changes(subject, x.row(at), moved.row(at)),
         };
@@ -120,6 +130,10 @@ pub(super) fn section(found: &Counterfactuals, display: &Display) -> Section {
     let mut text = "The shortest move in the latent space that changes the predicted class, decoded. It goes one tenth further \
                     than the decision boundary, so that the class has changed."
         .to_string();
+    if display.is_blend() {
+        text = text.replace("the predicted class", "the class by the flow");
+        text += " Predictions rest on a forest, too: where the predicted class is another than that by the flow, it is said.";
+    }
     if display.is_text() {
         text += " Embeddings cannot be turned back into texts, so only classes and distances are shown.";
     }
@@ -139,10 +153,24 @@ fn lines(found: &Counterfactuals, display: &Display) -> Vec<SheetRow> {
     lines
 }
 
+/// The class by the flow, and the predicted one if it is another.
+fn class(by_flow: &str, predicted: Option<&str>) -> TableCell {
+    match predicted {
+        None => TableCell::name(by_flow, CLASS),
+        Some(predicted) => {
+            let both = |name: fn(&str) -> String| {
+                format!("{} by the flow, predicted {}", name(by_flow), name(predicted))
+            };
+            TableCell::titled(both(class_name), &both(str::to_string))
+        }
+    }
+}
+
 fn table(found: &Counterfactuals, display: &Display) -> Table {
     let row = |row: &CounterfactualRow| {
         let mut cells = vec![display.name(&row.row)];
-        cells.extend([&row.from, &row.to].map(|class| TableCell::name(class, CLASS)));
+        let sides = [(&row.from, &row.predicted), (&row.to, &row.predicted_beyond)];
+        cells.extend(sides.map(|(by_flow, predicted)| class(by_flow, predicted.as_deref())));
         cells.push(TableCell::number(row.distance, 2));
         if display.has_columns() {
             cells.push(TableCell::from(row.changes.join("; ")));

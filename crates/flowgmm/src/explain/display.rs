@@ -7,7 +7,11 @@ use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
 use semisup::metrics::separation;
 
 use super::subject::Seen;
-use crate::{Model, Rows, pages::short, source::Sampled};
+use crate::{
+    Model, Rows,
+    pages::{rests_on, short},
+    source::Sampled,
+};
 
 /// Columns of a table that are shown.
 const COLUMNS: usize = 5;
@@ -28,6 +32,8 @@ pub(super) struct Display {
     classes: Vec<String>,
     /// The user's columns, those that separate the classes most first; empty for texts and images.
     columns: Vec<String>,
+    /// How much the flow counts in predictions; `None` if they are its own.
+    flow_weight: Option<f64>,
 }
 
 /// Rows that a page shows.
@@ -53,8 +59,9 @@ impl Display {
     pub(super) fn new(model: &Model, seen: &Seen) -> Self {
         let rows = model.rows().clone();
         let classes = model.classes_ref().to_vec();
+        let flow_weight = model.blend().map(|blend| blend.flow_weight());
         if !rows.texts().is_empty() {
-            return Self { rows, classes, columns: Vec::new() };
+            return Self { rows, classes, columns: Vec::new(), flow_weight };
         }
         let of_rows: Vec<usize> = (0..seen.rows.n()).map(|row| seen.class(row)).collect();
         let origins = origins(&rows);
@@ -64,7 +71,17 @@ impl Display {
         };
         let columns = ranked(origins.into_iter().zip(shares));
         let columns = columns.into_iter().map(|(name, _)| name.to_string()).collect();
-        Self { rows, classes, columns }
+        Self { rows, classes, columns, flow_weight }
+    }
+
+    /// What predictions rest on, in a sentence; nothing where they are the flow's own.
+    pub(super) fn rests_on(&self) -> String {
+        rests_on(self.flow_weight)
+    }
+
+    /// Whether a forest stands beside the flow, so that the flow's class need not be the predicted one.
+    pub(super) fn is_blend(&self) -> bool {
+        self.flow_weight.is_some()
     }
 
     /// `rows` or `images`.

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::{
     display::{CHANGE_LEGEND, Display, SheetRows},
+    groups::collinear,
     subject::Subject,
 };
 use crate::{
@@ -64,11 +65,12 @@ pub struct ChannelEffects {
     milliseconds: f64,
 }
 
-/// Permutation importance of columns; in JSON, an array with those of most effect first.
+/// Permutation importance of columns; in JSON, an array with those of most effect first, the members of a group one after
+/// the other.
 #[derive(Clone, Debug, Serialize)]
 #[serde(transparent)]
 pub struct ColumnEffects {
-    /// The columns that were permuted, those of most effect first.
+    /// The columns that were permuted, those of most effect, alone or with their group, first.
     pub columns: Vec<ColumnEffect>,
     /// Rows that they were permuted among.
     #[serde(skip)]
@@ -85,6 +87,26 @@ pub struct ColumnEffect {
     pub column: String,
     /// Share of predictions that change if its values are permuted among the rows.
     pub changed: f64,
+    /// The columns that say the same, itself among them; absent if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<GroupEffect>,
+}
+
+/// Permutation importance of columns that say the same (absolute rank correlation of at least 0.9), permuted together. How it is
+/// divided among them is arbitrary.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GroupEffect {
+    /// Their names.
+    pub columns: Vec<String>,
+    /// Share of predictions that change if the values of all are permuted among the rows together.
+    pub changed: f64,
+}
+
+impl ColumnEffect {
+    /// The effect of its group, or its own.
+    fn whole(&self) -> f64 {
+        self.group.as_ref().map_or(self.changed, |group| group.changed.max(self.changed))
+    }
 }
 
 impl Features {
@@ -149,19 +171,46 @@ impl ColumnEffects {
         let mut permutation: Vec<usize> = (0..rows.len()).collect();
         permutation.shuffle(&mut semisup::rng(subject.seed));
         let origins = display.origins();
-        let effect = |column: &String| {
+        let tried = &display.columns()[..display.columns().len().min(MOST)];
+        let numbers: Vec<Vec<usize>> = tried
+            .iter()
+            .map(|column| (0..origins.len()).filter(|&j| origins[j] == column).collect())
+            .collect();
+        let changed = |columns: &[usize]| {
             let mut permuted = x.clone();
-            for j in (0..origins.len()).filter(|&j| origins[j] == column) {
+            for &j in columns.iter().flat_map(|&column| &numbers[column]) {
                 permutation.iter().enumerate().for_each(|(to, &from)| permuted[[to, j]] = x[[from, j]]);
             }
             let after = arg_max(model.score(permuted.view()).log_probs.view());
             let changed = before.iter().zip(after).filter(|(before, after)| *before != after).count();
-            ColumnEffect { column: column.clone(), changed: changed as f64 / rows.len() as f64 }
+            changed as f64 / rows.len() as f64
         };
-        let mut columns: Vec<ColumnEffect> = display.columns().iter().take(MOST).map(effect).collect();
-        columns.sort_by(|a, b| b.changed.total_cmp(&a.changed));
-        Self { columns, rows: rows.len(), columns_in_all: display.columns().len() }
+        let mut columns: Vec<ColumnEffect> = (tried.iter().enumerate())
+            .map(|(at, name)| ColumnEffect { column: name.clone(), changed: changed(&[at]), group: None })
+            .collect();
+        for members in collinear(x.view(), &numbers) {
+            let names = members.iter().map(|&at| tried[at].clone()).collect();
+            let group = GroupEffect { columns: names, changed: changed(&members) };
+            members.iter().for_each(|&at| columns[at].group = Some(group.clone()));
+        }
+        Self { columns: in_order(columns), rows: rows.len(), columns_in_all: display.columns().len() }
     }
+}
+
+/// Those of most effect first, the members of a group one after the other.
+fn in_order(columns: Vec<ColumnEffect>) -> Vec<ColumnEffect> {
+    let mut blocks: Vec<Vec<ColumnEffect>> = Vec::new();
+    for column in columns {
+        let own = |block: &&mut Vec<ColumnEffect>| column.group.is_some() && block[0].group == column.group;
+        match blocks.iter_mut().find(own) {
+            Some(block) => block.push(column),
+            None => blocks.push(vec![column]),
+        }
+    }
+    blocks.iter_mut().for_each(|block| block.sort_by(|a, b| b.changed.total_cmp(&a.changed)));
+    let whole = |block: &Vec<ColumnEffect>| block.iter().map(ColumnEffect::whole).fold(0.0, f64::max);
+    blocks.sort_by(|a, b| whole(b).total_cmp(&whole(a)));
+    blocks.concat()
 }
 
 /// The heading of the section about channels of images.
@@ -211,20 +260,42 @@ fn of_channels(found: &ChannelEffects, display: &Display) -> Section {
 }
 
 fn of_columns(found: &ColumnEffects) -> Section {
-    let bar = |effect: &ColumnEffect| Bar {
-        name: effect.column.clone(),
-        value: effect.changed,
-        shown: percent(effect.changed),
-        colour: 0,
+    let bar = |name: String, changed: f64, colour: usize| Bar {
+        name,
+        value: changed,
+        shown: percent(changed),
+        colour,
+    };
+    let (mut lines, mut last) = (Vec::new(), None);
+    for effect in &found.columns {
+        match &effect.group {
+            Some(group) => {
+                if last != Some(group) {
+                    let name = format!("together: {}", group.columns.join(", "));
+                    lines.push(bar(name, group.changed, 1));
+                }
+                lines.push(bar(format!("{} alone", effect.column), effect.changed, 0));
+            }
+            None => lines.push(bar(effect.column.clone(), effect.changed, 0)),
+        }
+        last = effect.group.as_ref();
+    }
+    lines.truncate(SHOWN);
+    let caption = match found.columns.iter().any(|effect| effect.group.is_some()) {
+        true => {
+            "Columns that say the same are also shuffled together: the line to go by. How much each of them matters alone is \
+             arbitrary, since the others stand in for it."
+        }
+        false => "An informative column may matter little here if several others together say the same.",
     };
     let bars = Bars {
         title: "Predictions that change when a column is shuffled".into(),
-        caption: "An informative column may matter little here if other columns say the same.".into(),
-        bars: found.columns.iter().take(SHOWN).map(bar).collect(),
+        caption: caption.into(),
+        bars: lines,
     };
     let mut text = format!(
         "Permutation importance: how many predictions change when the values of one column are shuffled among {} rows, while \
-         all other columns stay as they are?",
+         all other columns stay as they are? Columns with a rank correlation of at least 0.9, either way, are grouped.",
         found.rows
     );
     if found.columns_in_all > found.columns.len() {

@@ -82,11 +82,17 @@ pub(super) fn section(found: &LatentMap, display: &Display) -> Section {
         0 => String::new(),
         n => format!(" Classes that overlap here may still be apart in the other {n} dimensions."),
     };
+    let by_flow = match display.is_blend() {
+        true => {
+            " The map is the flow's alone, predictions are not: a dot may lie in the Gaussian of another class."
+        }
+        false => "",
+    };
     let repeated = if classes.len() > COLOURS { " Colours repeat after ten classes." } else { "" };
     Section {
         heading: HEADING.into(),
         text: format!(
-            "Each dot is one of {} {}, in the colour of its label, or of its predicted class if it has none.{hidden}{repeated}",
+            "Each dot is one of {} {}, in the colour of its label, or of its predicted class if it has none.{by_flow}{hidden}{repeated}",
             found.points.len(),
             display.noun()
         ),

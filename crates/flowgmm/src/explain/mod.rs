@@ -15,6 +15,7 @@ mod calibration;
 mod counterfactuals;
 mod display;
 mod features;
+mod groups;
 mod label_next;
 mod map;
 mod out_of_distribution;
@@ -40,7 +41,7 @@ use subject::Subject;
 pub use boundary::{BoundaryDistances, ClassDistances};
 pub use calibration::CalibrationFindings;
 pub use counterfactuals::{CounterfactualRow, Counterfactuals};
-pub use features::{ChannelEffects, ColumnEffect, ColumnEffects, Features};
+pub use features::{ChannelEffects, ColumnEffect, ColumnEffects, Features, GroupEffect};
 pub use label_next::{LabelNext, LabelSuggestion};
 pub use map::{LatentMap, MapPoint};
 pub use out_of_distribution::{OutOfDistribution, ScoreDetection};
@@ -128,7 +129,7 @@ pub struct Explanation {
     /// Latent interpolation between rows, within and between classes. Absent if there are too few rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paths: Option<LatentPaths>,
-    /// The smallest latent change that changes the class of a row.
+    /// The smallest latent change that changes the class of a row by the flow.
     pub counterfactuals: Counterfactuals,
     /// What the model looks at: the key `channels` for images, `columns` for tables. Absent for texts.
     #[serde(flatten)]

@@ -71,7 +71,12 @@ impl Explanation {
             n => format!("{n} classes"),
         };
         let described = self.described();
-        format!("{described} of {}, as seen by a model with {classes}. {labels}{held_out}", self.data)
+        let mut lead =
+            format!("{described} of {}, as seen by a model with {classes}. {labels}{held_out}", self.data);
+        if self.display.is_blend() {
+            lead += &format!("\n\n{}", self.display.rests_on());
+        }
+        lead
     }
 
     fn tiles(&self) -> Vec<Tile> {

@@ -8,7 +8,7 @@ use ndarray::{Array2, Axis};
 use serde::Serialize;
 
 use super::{
-    display::{CLASS as NAME, Display, SheetRows},
+    display::{CLASS as NAME, Display, SheetRows, class_name},
     subject::Subject,
 };
 use crate::{
@@ -46,8 +46,11 @@ pub struct LatentPath {
     pub log_p: Vec<f64>,
     /// log p(z) at each point.
     pub log_p_latent: Vec<f64>,
-    /// The class of each point.
+    /// The predicted class of each point.
     pub classes: Vec<String>,
+    /// The class of each point by the flow.
+    #[serde(skip)]
+    pub classes_by_flow: Vec<String>,
     /// The decoded points, `[points, dim]`.
     #[serde(skip)]
     pub x: Array2<f64>,
@@ -78,6 +81,10 @@ fn ends(subject: &Subject, k: usize) -> Option<[usize; 2]> {
     let seen = &subject.seen;
     let mut rows: Vec<usize> =
         (0..seen.rows.n()).filter(|&row| seen.predicted[row] == k && seen.class(row) == k).collect();
+    // By the flow, too, as far as possible: it is its space.
+    if rows.iter().filter(|&&row| !seen.flow_differs(row)).count() >= 2 {
+        rows.retain(|&row| !seen.flow_differs(row));
+    }
     rows.sort_by(|&a, &b| seen.boundary[b].total_cmp(&seen.boundary[a]).then(a.cmp(&b)));
     (rows.len() >= 2).then(|| [rows[rows.len() / 4], rows[rows.len() / 2]])
 }
@@ -85,11 +92,12 @@ fn ends(subject: &Subject, k: usize) -> Option<[usize; 2]> {
 impl LatentPath {
     fn find(subject: &Subject, name: String, within_class: bool, [from, to]: [usize; 2]) -> Self {
         let x = &subject.seen.rows.x;
-        let Path { steps, x, log_p, log_p_latent, classes } =
+        let Path { steps, x, log_p, log_p_latent, classes, classes_by_flow } =
             path(subject.model, x.row(from), x.row(to), POINTS);
         let names = subject.model.classes_ref();
-        let classes = classes.into_iter().map(|k| names[k].clone()).collect();
-        Self { path: name, within_class, steps, log_p, log_p_latent, classes, x }
+        let named = |classes: Vec<usize>| classes.into_iter().map(|k| names[k].clone()).collect();
+        let (classes, classes_by_flow) = (named(classes), named(classes_by_flow));
+        Self { path: name, within_class, steps, log_p, log_p_latent, classes, classes_by_flow, x }
     }
 }
 
@@ -155,12 +163,24 @@ fn chart(paths: &[LatentPath], title: &str, of: fn(&LatentPath) -> &Vec<f64>, ca
     .figure()
 }
 
+/// The predicted class, and that by the flow if it is another.
+fn class(predicted: &str, by_flow: &str) -> TableCell {
+    match predicted == by_flow {
+        true => TableCell::name(predicted, NAME),
+        false => {
+            let both =
+                |name: fn(&str) -> String| format!("{} (by the flow {})", name(predicted), name(by_flow));
+            TableCell::titled(both(class_name), &both(str::to_string))
+        }
+    }
+}
+
 /// A path as rows of the user's columns.
 fn table(path: &LatentPath, display: &Display) -> Table {
     let row = |at: usize| {
         let mut cells = vec![
             TableCell::number(path.steps[at], 2),
-            TableCell::name(&path.classes[at], NAME),
+            class(&path.classes[at], &path.classes_by_flow[at]),
             TableCell::number(path.log_p[at], 2),
         ];
         cells.extend(display.cells_of(path.x.row(at)));

@@ -67,9 +67,11 @@ pub(super) struct Seen {
     pub(super) rows: Sampled,
     pub(super) predictions: Predictions,
     pub(super) predicted: Vec<usize>,
+    /// The classes by the flow's own Bayes rule: those that the latent space and its boundary show.
+    pub(super) by_flow: Vec<usize>,
     /// Latent distance to the decision boundary.
     pub(super) boundary: Vec<f64>,
-    /// How unusual log p(x) is among training rows.
+    /// How unusual log p(x) is among rows that the flow was not trained on.
     pub(super) typicality: Vec<f64>,
 }
 
@@ -84,6 +86,7 @@ impl Seen {
         predictions.check(&rows.name, &names)?;
         Ok(Self {
             predicted: predictions.classes(),
+            by_flow: model.classes_by_flow(&predictions),
             boundary: model.boundary(predictions.z.view()),
             typicality: model.typicality(&predictions.log_marginal),
             rows,
@@ -106,9 +109,18 @@ impl Seen {
         (0..self.rows.n()).filter(|&row| self.rows.y[row].is_none()).collect()
     }
 
-    /// The rows that the model takes for class `k`, nearest to the decision boundary first.
+    /// Whether the flow alone takes a row for another class than is predicted.
+    pub(super) fn flow_differs(&self, row: usize) -> bool {
+        self.by_flow[row] != self.predicted[row]
+    }
+
+    /// The rows that are predicted as class `k`, those that the flow alone takes for another only if there are no others;
+    /// nearest to the decision boundary first.
     pub(super) fn predicted_as(&self, k: usize) -> Vec<usize> {
         let mut rows: Vec<usize> = (0..self.rows.n()).filter(|&row| self.predicted[row] == k).collect();
+        if rows.iter().any(|&row| !self.flow_differs(row)) {
+            rows.retain(|&row| !self.flow_differs(row));
+        }
         rows.sort_by(|&a, &b| self.boundary[a].total_cmp(&self.boundary[b]).then(a.cmp(&b)));
         rows
     }

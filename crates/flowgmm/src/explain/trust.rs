@@ -43,6 +43,9 @@ pub struct TrustCard {
     pub row: String,
     /// The predicted class.
     pub class: String,
+    /// The class by the flow alone, to which log p(x) and the boundary belong, where it is another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class_by_flow: Option<String>,
     /// The true class, where it is known.
     pub label: Option<String>,
     /// The probability of each class: calibrated on the labels if there are enough, else as stored in the model.
@@ -51,7 +54,8 @@ pub struct TrustCard {
     pub set: Option<Vec<String>>,
     /// log p(x).
     pub log_p: f64,
-    /// How unusual log p(x) is among training rows: near 0 for rows less likely, or more likely, than nearly all of them.
+    /// How unusual log p(x) is among rows that the flow was not trained on: a p-value, near 0 for rows less likely, or more
+    /// likely, than nearly all of them.
     pub typicality: f64,
     /// Latent distance to the decision boundary; infinite, in JSON null, for a single class.
     pub boundary: f64,
@@ -155,6 +159,7 @@ impl TrustCard {
         Self {
             row: seen.rows.names[row].clone(),
             class: classes[seen.predicted[row]].clone(),
+            class_by_flow: seen.flow_differs(row).then(|| classes[seen.by_flow[row]].clone()),
             label: seen.rows.y[row].map(|k| classes[k].clone()),
             p,
             set: set.map(|set| set.iter().map(|&k| classes[k].clone()).collect()),
@@ -219,10 +224,16 @@ pub(super) fn section(found: &TrustCards, display: &Display) -> Section {
         false => "",
     }
     .replace("row", display.one());
+    let changes = match display.is_blend() {
+        true => {
+            "where the class by the flow alone changes; that class is named where it is not the predicted one"
+        }
+        false => "where the predicted class changes",
+    };
     let mut text = format!(
-        "The {shown} {noun} that the model is least confident about. {source} Typicality is near \
-         0 for {noun} that are less likely, or more likely, than nearly all training {noun}. Boundary is the latent distance \
-         to the decision boundary, where the predicted class changes.\n\nIt is better to abstain {unless}, or if typicality \
+        "The {shown} {noun} that the model is least confident about. {source} Typicality is near 0 for {noun} that are less \
+         likely, or more likely, than nearly all {noun} of the kind that the model was fitted to. Boundary is the latent \
+         distance to the decision boundary, {changes}.\n\nIt is better to abstain {unless}, or if typicality \
          is below {ATYPICAL}. That is the case for {} of {all} {noun} here.{empty}",
         found.abstentions()
     );
@@ -259,7 +270,7 @@ fn table(found: &TrustCards, display: &Display) -> Table {
                 false => TableCell::titled(shown, &set.join(", ")),
             });
         }
-        cells.extend([TableCell::number(card.typicality, 2), TableCell::number(card.boundary, 2)]);
+        cells.extend([TableCell::number(card.typicality, 2), boundary(card)]);
         if found.has_nearest() {
             cells.push(neighbours(&shown.nearest));
         }
@@ -275,6 +286,17 @@ fn table(found: &TrustCards, display: &Display) -> Table {
     columns.push(TableColumn::text("Advice"));
     columns.extend(display.heads());
     Table { columns, rows: found.shown.iter().enumerate().map(row).collect(), ..Table::default() }
+}
+
+/// The distance to the boundary, and whose side it is on if not that of the predicted class.
+fn boundary(card: &TrustCard) -> TableCell {
+    match &card.class_by_flow {
+        None => TableCell::number(card.boundary, 2),
+        Some(class) => {
+            let shown = format!("{:.2} (by the flow {})", card.boundary, class_name(class));
+            TableCell::shown(card.boundary, shown)
+        }
+    }
 }
 
 /// The two most probable classes.

@@ -1,6 +1,7 @@
 //! What follows training: certificate, temperature, class shares, typicality, the values of samples.
 
 use flowgmm_core::{FlowGmm, certify_watched, train::TrainState};
+use ndarray::Axis;
 use semisup::SemiSupervised;
 
 use super::{
@@ -13,12 +14,13 @@ use crate::{
     config::{Calibration, ForestConfig},
     model::{Model, Provenance, Support, Tempering},
     observer::{Observer, Phase, watched},
-    prepared::Prepared,
+    prepared::{Prepared, enough_unlabelled},
+    recipe::Decision,
 };
 
 /// Training rows whose round trip is certified, at most.
 const CERTIFIED: usize = 256;
-/// Training rows that tell what is typical, at most.
+/// Training rows that tell what is typical where no row was kept from training, at most.
 const TYPICAL: usize = 4096;
 /// Rows that class shares are estimated from, at most.
 const COUNTED: usize = 2048;
@@ -26,7 +28,7 @@ const COUNTED: usize = 2048;
 impl Fitter<'_> {
     /// The model of a finished run.
     pub(super) fn complete(
-        self,
+        mut self,
         problem: Prepared,
         state: TrainState,
         gmm: FlowGmm,
@@ -73,6 +75,8 @@ impl Fitter<'_> {
             }
         };
         let taught = problem.average_prediction(&problem.whole());
+        let kept = problem.kept().to_vec();
+        self.decisions.push(ranked_among(kept.len(), self.rows.noun(), enough_unlabelled(self.data)));
         let mut model = Model {
             gmm,
             preprocess: problem.preprocess,
@@ -100,13 +104,32 @@ impl Fitter<'_> {
             (model.blend, model.provenance.evidence) = (Some(blend), evidence);
         }
         model.decide_prediction();
-        model.learn_typicality(some_rows(self.data.x(), TYPICAL).view(), observer)?;
+        let typical = match kept.is_empty() {
+            true => some_rows(self.data.x(), TYPICAL),
+            false => self.data.x().select(Axis(0), &kept),
+        };
+        model.learn_typicality(typical.view(), observer)?;
         check_finite(&model, self.data)?;
         if self.data.image_shape().is_none() {
             model.learn_support(self.data.x(), self.seed);
         }
         Ok(model)
     }
+}
+
+/// Which rows, or images, typicality is a rank among; at least `enough` must be unlabelled for some to be kept from training.
+fn ranked_among(kept: usize, rows: &str, enough: usize) -> Decision {
+    let (choice, why) = match kept {
+        0 => (
+            format!("ranked among training {rows}"),
+            format!("which flatters them; give at least {enough} unlabelled {rows}"),
+        ),
+        n => (
+            format!("ranked among {n} unlabelled {rows} that the flow was not trained on"),
+            format!("{rows} that it was trained on look more likely than fresh ones"),
+        ),
+    };
+    Decision { what: "typicality".into(), choice, why }
 }
 
 /// A model that cannot score its own labelled rows is not worth keeping, however training ended.

@@ -19,8 +19,10 @@ pub struct Path {
     pub log_p: Vec<f64>,
     /// log p(z) of the latent points: log p(x) without the log-determinant of f.
     pub log_p_latent: Vec<f64>,
-    /// The class of each point.
+    /// The predicted class of each of those rows.
     pub classes: Vec<usize>,
+    /// The class of each latent point by the flow's own Bayes rule.
+    pub classes_by_flow: Vec<usize>,
 }
 
 /// The path from `from` to `to` in `count` evenly spaced points, at least two.
@@ -39,11 +41,9 @@ pub fn path(model: &Model, from: ArrayView1<f64>, to: ArrayView1<f64>, count: us
     let log_posteriors =
         ArrayView2::from_shape((z.nrows(), latent.n_classes()), &log_posteriors).expect("one for each class");
     let x = model.decode(z.view());
-    Path {
-        steps,
-        log_p: model.score(x.view()).log_marginal,
-        log_p_latent,
-        classes: arg_max(log_posteriors),
-        x,
-    }
+    let scored = model.score(x.view());
+    let classes_by_flow = arg_max(log_posteriors);
+    // Without a forest the latent point itself tells, which decoding and encoding again could only blur.
+    let classes = if model.blend().is_some() { scored.classes() } else { classes_by_flow.clone() };
+    Path { steps, log_p: scored.log_marginal, log_p_latent, classes, classes_by_flow, x }
 }

@@ -17,8 +17,8 @@ use flowgmm_core::{
     tensor::{to_array, to_vec},
     train::History,
 };
-use ndarray::{Array2, ArrayView2, Axis};
-use semisup::{Classifier, Preprocess, Rng};
+use ndarray::{Array1, Array2, ArrayView2, Axis};
+use semisup::{Classifier, Preprocess, Rng, metrics::arg_max};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -36,8 +36,8 @@ pub(crate) use support::Support;
 
 /// What the decision about predictions is called.
 const PREDICTION: &str = "prediction";
-/// Steps between the smallest and the largest of the stored quantiles.
-const QUANTILES: usize = 200;
+/// Values of log p(x) that are stored, at most.
+const STORED: usize = 399;
 
 /// Where a model came from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -90,7 +90,8 @@ pub struct Model {
     pub(crate) tempering: Tempering,
     /// The forest beside the flow.
     pub(crate) blend: Option<Blend>,
-    /// Quantiles of log p(x) over training rows, evenly spaced from the smallest to the largest.
+    /// log p(x) of rows that the flow was not trained on, or of training rows where there were too few; ascending, and
+    /// evenly spaced by rank if there are very many.
     pub(crate) typical: Vec<f64>,
     /// The values that samples keep to.
     pub(crate) support: Support,
@@ -197,6 +198,19 @@ impl Model {
         });
     }
 
+    /// The classes of rows by the flow's own Bayes rule, `[n]`: those of [`Predictions::classes`] unless a forest says
+    /// otherwise.
+    pub fn classes_by_flow(&self, of: &Predictions) -> Vec<usize> {
+        let log_prior = Array1::from(self.log_prior());
+        arg_max(
+            match self.tempering {
+                Tempering::Likelihood => &of.log_conditional / self.temperature + log_prior,
+                Tempering::Joint => &of.log_conditional + &log_prior,
+            }
+            .view(),
+        )
+    }
+
     /// What is added to the logits of predictions after they are divided by T, `[K]`: 0, but for models of old files, which
     /// add log pi_k.
     pub fn logit_bias(&self) -> Vec<f64> {
@@ -240,6 +254,15 @@ impl Model {
         self.at_temperature(temperature)
     }
 
+    /// The model with the temperatures, and the weight of the flow, of one that learnt them from held-out labels.
+    pub(crate) fn weighed_like(mut self, other: &Self) -> Self {
+        self.temperature = other.temperature;
+        if let (Some(own), Some(learnt)) = (&mut self.blend, &other.blend) {
+            own.weights = learnt.weights;
+        }
+        self
+    }
+
     /// Whether log p is that of the projected row only, because what preprocessing drops has no density.
     pub fn likelihood_is_projected(&self) -> bool {
         self.preprocess.log_density_gain(Array2::zeros((0, self.preprocess.dim_in())).view()).is_none()
@@ -258,18 +281,21 @@ impl Model {
         self.gmm.thetas().iter().map(|theta| theta.len()).sum()
     }
 
-    /// For each log p(x), how unusual it is among training rows: the two-sided p-value of its rank, near 0 for rows
+    /// For each log p(x), how unusual it is among rows that the flow was not trained on: a two-sided p-value, near 0 for rows
     /// less likely, or more likely, than nearly all of them.
+    ///
+    /// ```text
+    /// p = min(1, 2 min(1 + #{q_i <= v}, 1 + #{q_i >= v}) / (m + 1)) exp(-e / (q_m - q_1))        e >= 0: how far v is outside
+    /// ```
+    ///
+    /// Without the last factor this is the conformal p-value of the rank, and at most a share p of fresh rows has a smaller
+    /// one. It cannot fall below 2 / (m + 1) however far a row is out; the factor lets rows that are outside by as much as
+    /// all m rows spread be told from the outermost.
     pub fn typicality(&self, log_marginal: &[f64]) -> Vec<f64> {
-        let m = self.typical.len().max(1) as f64;
-        let rank = |v: &f64| self.typical.partition_point(|q| q < v) as f64;
-        log_marginal
-            .iter()
-            .map(|v| 2.0 * ((rank(v) + 0.5) / (m + 1.0)).min((m - rank(v) + 0.5) / (m + 1.0)))
-            .collect()
+        typicality(&self.typical, log_marginal)
     }
 
-    /// Remembers what log p(x) training rows have.
+    /// Remembers what log p(x) rows have that the flow was not trained on.
     pub(crate) fn learn_typicality(&mut self, x: ArrayView2<f64>, observer: &mut dyn Observer) -> Result<()> {
         let mut values = Vec::with_capacity(x.nrows());
         watched(observer, &Phase::Typicality, x.nrows(), |watch| {
@@ -279,9 +305,7 @@ impl Model {
             }
             Ok(())
         })?;
-        values.sort_by(f64::total_cmp);
-        let last = values.len().saturating_sub(1);
-        self.typical = (0..=QUANTILES).map(|i| values[i * last / QUANTILES]).collect();
+        self.typical = stored(values);
         Ok(())
     }
 
@@ -393,5 +417,58 @@ impl Classifier for Model {
 
     fn log_probs(&self, x: ArrayView2<f64>) -> Array2<f64> {
         self.score(x).log_probs
+    }
+}
+
+/// The finite values, ascending: all of them, or those whose ranks cut all into parts of equal probability.
+fn stored(mut values: Vec<f64>) -> Vec<f64> {
+    values.retain(|v| v.is_finite());
+    values.sort_by(f64::total_cmp);
+    let n = values.len();
+    match n <= STORED {
+        true => values,
+        false => (1..=STORED).map(|i| values[(i * (n + 1)).div_ceil(STORED + 1) - 1]).collect(),
+    }
+}
+
+/// [`Model::typicality`] among ascending values.
+fn typicality(among: &[f64], log_marginal: &[f64]) -> Vec<f64> {
+    let m = among.len();
+    let (low, high) = (among.first().copied().unwrap_or(0.0), among.last().copied().unwrap_or(0.0));
+    let of = |v: &f64| {
+        if v.is_nan() {
+            return 0.0;
+        }
+        let below = 1 + among.partition_point(|q| q <= v);
+        let above = 1 + m - among.partition_point(|q| q < v);
+        let p = (2.0 * below.min(above) as f64 / (m + 1) as f64).min(1.0);
+        let outside = (low - v).max(v - high);
+        if m > 0 && outside > 0.0 { p * (-outside / (high - low)).exp() } else { p }
+    };
+    log_marginal.iter().map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn typicality_is_a_conformal_p_value_that_vanishes_far_out() {
+        let among: Vec<f64> = (1..=99).map(f64::from).collect();
+        let p = |v: f64| typicality(&among, &[v])[0];
+        assert_eq!((p(50.0), p(1.5), p(98.5)), (1.0, 0.04, 0.04));
+        assert_eq!((p(1.0), p(99.0)), (0.04, 0.04), "a tie counts for the row");
+        assert!(p(0.9) < 0.02 && p(0.9) > 0.019 && p(-97.0) < 0.008 && p(-1e9) == 0.0 && p(1e9) == 0.0);
+        assert_eq!((p(f64::NEG_INFINITY), p(f64::NAN)), (0.0, 0.0));
+        // Equal values: rows like them are typical, all others are not.
+        assert_eq!(typicality(&[3.0; 19], &[3.0, 2.9]), [1.0, 0.0]);
+        assert_eq!(typicality(&[], &[3.0]), [1.0]);
+    }
+
+    #[test]
+    fn few_values_are_all_stored_and_many_by_their_ranks() {
+        assert_eq!(stored(vec![3.0, f64::NEG_INFINITY, 1.0, 2.0, f64::NAN]), [1.0, 2.0, 3.0]);
+        let many = stored((0..1999).rev().map(f64::from).collect());
+        assert_eq!((many.len(), many[0], many[199], many[398]), (399, 4.0, 999.0, 1994.0));
     }
 }

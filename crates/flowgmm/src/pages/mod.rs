@@ -17,6 +17,18 @@ pub(crate) fn signed(difference: f64) -> String {
     if points == "-0.0" { "+0.0".into() } else { points.replace('-', "\u{2212}") }
 }
 
+/// What predictions rest on, in a sentence; nothing where they are the flow's own. `flow_weight` is that of the flow.
+pub(crate) fn rests_on(flow_weight: Option<f64>) -> String {
+    flow_weight.map_or_else(String::new, |w| {
+        format!(
+            "Predictions are a blend: the flow's Bayes rule counts {}, a forest distilled from the labels and the teachers \
+             {}. Densities, samples, the latent space and the decision boundary are the flow's alone.",
+            percent(w),
+            percent(1.0 - w)
+        )
+    })
+}
+
 /// Text from outside, made safe and in at most so many characters.
 pub(crate) fn short(text: &str, most: usize) -> String {
     safe_text(text, most).into_owned()

@@ -28,7 +28,7 @@ pub struct Choices {
     pub parameters: usize,
     /// The preprocessing, in words.
     pub preprocessing: String,
-    /// What differences of class log-densities are divided by.
+    /// What differences of class log-densities, or of the blend's log-probabilities, are divided by.
     pub temperature: f64,
     /// How that was chosen; `None` if it was not calibrated.
     pub calibration: Option<Calibration>,
@@ -94,7 +94,9 @@ impl Choices {
 
     fn text(&self, overview: &Overview) -> String {
         let rows = overview.nouns();
-        let chosen = match (self.decisions.is_empty(), overview.noun) {
+        // What typicality is ranked among is said of every fit, whoever chose the settings.
+        let none_chosen = self.decisions.iter().all(|decision| decision.what == "typicality");
+        let chosen = match (none_chosen, overview.noun) {
             (_, "image") => "The settings are those of a preset for images",
             (true, _) => "The settings are those of the preset",
             (false, _) => {
@@ -106,13 +108,19 @@ impl Choices {
             "{chosen}{but} {}\n\nThe curves show the negative log-likelihood of labelled and of unlabelled {rows} and the \
              other terms of the loss, each before it is weighted. They should fall and level off. The accuracy on the \
              labelled training {rows} should rise; it says nothing about other {rows}.",
-            self.calibrated(&rows)
+            self.calibrated(overview)
         )
     }
 
     /// How the temperature came about.
-    fn calibrated(&self, rows: &str) -> String {
-        let temperature = self.temperature;
+    fn calibrated(&self, overview: &Overview) -> String {
+        let (temperature, rows) = (self.temperature, overview.nouns());
+        if overview.flow_weight.is_some() {
+            return format!(
+                "The temperature is {temperature:.2}: the logarithms of the blend's probabilities are divided by it, so that its \
+                 mean confidence matches its accuracy on held-out labels, as far as there are any."
+            );
+        }
         if temperature == 1.0 {
             return "The temperature is 1: probabilities are used as the model gives them.".into();
         }

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use super::{held_out, held_out::HeldOut, subject::Subject};
 use crate::{
-    FitConfig,
     error::Result,
     observer::{Observer, Phase},
 };
@@ -84,10 +83,9 @@ impl Comparison {
             return Ok(None);
         };
         let only = data.labelled_only();
-        // Calibration changes probabilities, not predictions.
-        let config = FitConfig { calibration: None, ..subject.settings().config.clone() };
         observer.phase(&Phase::Comparing, None);
-        let Some(without) = subject.refit(&config, &only, observer)? else { return Ok(None) };
+        let config = &subject.settings().config;
+        let Some(without) = subject.refit(config, &only, observer)? else { return Ok(None) };
         let predicted = Predicted {
             semi_supervised: &arg_max(test.log_probs.view()),
             labelled_only: &without.predict(test.x.view()),

@@ -57,7 +57,7 @@ pub struct HardRow {
     pub classes: [usize; 2],
     /// The probability of the first of these.
     pub probability: f64,
-    /// How usual its density is among training rows.
+    /// How usual its density is among rows that the flow was not trained on.
     pub typicality: f64,
     /// Its cells in the columns shown, as the user wrote them.
     pub values: Vec<Option<String>>,
@@ -148,7 +148,7 @@ impl HardestRows {
         format!(
             "Look at these first. Where a label has a probability near 0, either the model or the label is wrong. Labels \
              for unlabelled {rows} near a decision boundary would teach the model most. Typicality is near 0 for {rows} \
-             that are less likely, or more likely, than nearly all training {rows}.\n\n{place}{columns}"
+             that are less likely, or more likely, than nearly all others.\n\n{place}{columns}"
         )
     }
 

@@ -5,9 +5,9 @@
 //! them. A logistic regression on the same labelled rows is the baseline. The number of steps is fixed in advance, so the
 //! same seed gives the same report on any machine.
 
-use flowgmm_learners::Logistic;
+use flowgmm_learners::{PlainLogisticRegression, Standardised};
 use ndarray::{Array2, Axis};
-use semisup::{Classifier, Preprocess, SemiSupervised, metrics::arg_max, split};
+use semisup::{Classifier, Learner, SemiSupervised, metrics::arg_max, split};
 use serde::Serialize;
 
 use super::subject::Subject;
@@ -47,7 +47,7 @@ pub(super) struct HeldOut {
     pub(super) rows: Vec<usize>,
     /// Their classes, `[m]`.
     pub(super) y: Vec<usize>,
-    /// log p(k | x) by fits to all other rows, at the temperature of the model, `[m, K]`.
+    /// log p(k | x) by fits to all other rows, with temperatures and weights of the model, `[m, K]`.
     pub(super) log_probs: Array2<f64>,
     /// Classes predicted by fits to the labelled rows among them, `[m]`.
     pub(super) labelled_only: Vec<usize>,
@@ -100,9 +100,14 @@ impl HeldOut {
             self.plan.failed_folds += 1;
             return Ok(());
         };
-        let log_probs = all.at_temperature(subject.model().temperature()).log_probs(x.view());
+        // Short fits learn no weights of their own: theirs are those of the model.
+        let like = subject.model();
+        let log_probs = all.weighed_like(like).log_probs(x.view());
         let without = match only.n() < rest.n() {
-            true => subject.refit(short, &only, observer)?.map(|model| model.predict(x.view())),
+            true => {
+                let without = subject.refit(short, &only, observer)?;
+                without.map(|model| model.weighed_like(like).predict(x.view()))
+            }
             false => Some(arg_max(log_probs.view())),
         };
         let (Some(without), true) = (without, log_probs.iter().all(|v| v.is_finite())) else {
@@ -129,11 +134,8 @@ fn shortened(config: &FitConfig, steps: usize) -> FitConfig {
     short
 }
 
-/// Classes of rows x by logistic regression on standardised columns, with scikit-learn's default penalty.
+/// Classes of rows x by logistic regression as scikit-learn has it: standardised columns, the default penalty.
 pub(super) fn logistic(labelled: &SemiSupervised, x: &Array2<f64>) -> Result<Vec<usize>> {
-    let scale = Preprocess::standardise(labelled.x())?;
-    let y: Vec<usize> = labelled.y().iter().flatten().copied().collect();
-    let q = Array2::from_shape_fn((y.len(), labelled.n_classes()), |(i, k)| f64::from(y[i] == k));
-    let model = Logistic::fit(scale.apply(labelled.x()).view(), q.view(), 1.0);
-    Ok(arg_max(model.log_probs(scale.apply(x.view()).view()).view()))
+    let model = Standardised(PlainLogisticRegression::default()).fit(labelled, 0)?;
+    Ok(model.predict(x.view()))
 }

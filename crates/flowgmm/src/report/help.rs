@@ -22,7 +22,8 @@ const FEW: usize = 30;
 /// Whether unlabelled rows help.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Help {
-    /// The answer, by test rows if there are any; `None` if nothing could be compared.
+    /// The answer, by test rows if there are any, unless cross-validation contradicts them; `None` if nothing could be
+    /// compared.
     pub verdict: Option<Verdict>,
     /// Number of unlabelled rows.
     pub n_unlabelled: usize,
@@ -34,15 +35,15 @@ pub struct Help {
     pub cross_validation: Option<CrossValidation>,
 }
 
-/// What the interval of a difference says.
+/// What the interval of a difference says, and whether other evidence agrees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The whole interval is above 0.
+    /// The whole interval is above 0, and cross-validation does not find the opposite.
     Helps,
     /// The whole interval is below 0.
     Harms,
-    /// The interval contains 0.
+    /// The interval contains 0, or cross-validation contradicts that the unlabelled rows help.
     Open,
 }
 
@@ -52,6 +53,14 @@ impl Verdict {
             Interval { low, .. } if low > 0.0 => Self::Helps,
             Interval { high, .. } if high < 0.0 => Self::Harms,
             _ => Self::Open,
+        }
+    }
+
+    /// Of a comparison and, where there is one, of another that must not contradict a claim of help.
+    fn of_both(found: &Comparison, other: Option<&Comparison>) -> Self {
+        match Self::of(found.interval) {
+            Self::Helps if other.is_some_and(|other| other.difference < 0.0) => Self::Open,
+            verdict => verdict,
         }
     }
 }
@@ -67,13 +76,35 @@ impl Help {
         let held = held.filter(|_| n_unlabelled > 0);
         let by_test_rows = Comparison::on_test_rows(subject, observer)?;
         let by_cross_validation = held.map(Comparison::of_held_out);
-        Ok(Self {
-            verdict: by_test_rows.or(by_cross_validation).map(|found| Verdict::of(found.interval)),
+        let plan = held.map(|held| held.plan);
+        Ok(Self::new(n_unlabelled, by_test_rows, by_cross_validation, plan))
+    }
+
+    fn new(
+        n_unlabelled: usize,
+        by_test_rows: Option<Comparison>,
+        by_cross_validation: Option<Comparison>,
+        cross_validation: Option<CrossValidation>,
+    ) -> Self {
+        let other = by_test_rows.and(by_cross_validation);
+        let best = by_test_rows.or(by_cross_validation);
+        Self {
+            verdict: best.map(|found| Verdict::of_both(&found, other.as_ref())),
             n_unlabelled,
             by_test_rows,
             by_cross_validation,
-            cross_validation: held.map(|held| held.plan),
-        })
+            cross_validation,
+        }
+    }
+
+    /// What cross-validation found, where it found the opposite of what test rows say beyond doubt.
+    fn contradiction(&self) -> Option<Comparison> {
+        let (found, other) = (self.by_test_rows?, self.by_cross_validation?);
+        match Verdict::of(found.interval) {
+            Verdict::Helps => (other.difference < 0.0).then_some(other),
+            Verdict::Harms => (other.difference > 0.0).then_some(other),
+            Verdict::Open => None,
+        }
     }
 
     /// The comparison to go by: the one on test rows if there are any, since its fits are of full length.
@@ -110,6 +141,16 @@ impl Help {
             signed(found.interval.high)
         );
         let answer = answer(verdict, &rows);
+        if let Some(other) = self.contradiction() {
+            return format!(
+                "{answer}: {numbers}. But cross-validation says the opposite: with them {} of {} held-out labelled {rows} \
+                 are classified correctly, without them {}, a difference of {} points.",
+                percent(other.semi_supervised),
+                other.n,
+                percent(other.labelled_only),
+                signed(other.difference)
+            );
+        }
         match verdict {
             Verdict::Helps | Verdict::Harms => format!("{answer}: {numbers}."),
             Verdict::Open if found.n < FEW => format!(
@@ -138,8 +179,11 @@ impl Help {
             ),
             Verdict::Helps | Verdict::Open => String::new(),
         };
+        let but = self.contradiction().map_or_else(String::new, |other| {
+            format!("; cross-validation says the opposite, {} points", signed(other.difference))
+        });
         format!(
-            "{}: {} points of accuracy, with a 95\u{a0}% interval from {} to {} ({} {judged}).{better}",
+            "{}: {} points of accuracy, with a 95\u{a0}% interval from {} to {} ({} {judged}){but}.{better}",
             answer(verdict, &rows),
             signed(found.difference),
             signed(found.interval.low),
@@ -323,5 +367,63 @@ fn accuracies(found: &Comparison, overview: &Overview) -> Intervals {
         x_label: "accuracy in percent".into(),
         reference: None,
         estimates: learners.into_iter().enumerate().map(estimate).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A comparison on 100 rows with this many that only one of the two fits classified correctly.
+    fn compared(only_all: f64, only_labelled: f64) -> Comparison {
+        let interval = semisup::difference_interval(only_all, only_labelled, 100);
+        Comparison {
+            n: 100,
+            semi_supervised: 0.6 + only_all / 100.0,
+            labelled_only: 0.6 + only_labelled / 100.0,
+            logistic_regression: 0.6,
+            lead_over_logistic: interval,
+            difference: (only_all - only_labelled) / 100.0,
+            interval,
+            discordant: [only_all, only_labelled],
+        }
+    }
+
+    fn overview() -> Overview {
+        Overview {
+            name: "rows".into(),
+            model_name: None,
+            noun: "row",
+            shape: String::new(),
+            classes: vec!["a".into(), "b".into()],
+            n_labelled: 100,
+            n_unlabelled: 50,
+            has_test_rows: true,
+            flow_weight: None,
+            version: "",
+            seed: 0,
+            fit_seconds: 0.0,
+        }
+    }
+
+    #[test]
+    fn help_that_cross_validation_contradicts_is_open_and_both_numbers_are_said() {
+        let (up, down, even) = (compared(20.0, 2.0), compared(3.0, 8.0), compared(4.0, 4.0));
+        let verdict = |test, folds| Help::new(50, test, folds, None).verdict;
+        assert_eq!(verdict(Some(up), None), Some(Verdict::Helps));
+        assert_eq!(verdict(None, Some(up)), Some(Verdict::Helps));
+        assert_eq!(verdict(Some(up), Some(up)), Some(Verdict::Helps));
+        assert_eq!(verdict(Some(up), Some(even)), Some(Verdict::Helps), "no contradiction");
+        assert_eq!(verdict(Some(up), Some(down)), Some(Verdict::Open));
+        assert_eq!(verdict(Some(even), Some(up)), Some(Verdict::Open));
+        assert_eq!(verdict(None, None), None);
+
+        let help = Help::new(50, Some(up), Some(down), None);
+        for text in [help.sentence(&overview()), help.short(&overview())] {
+            assert!(text.starts_with("It is open whether the unlabelled rows help"), "{text}");
+            assert!(text.contains("+18.0 points") && text.contains("\u{2212}5.0 points"), "{text}");
+        }
+        let agreed = Help::new(50, Some(up), Some(even), None).sentence(&overview());
+        assert!(agreed.starts_with("The unlabelled rows help") && !agreed.contains("opposite"), "{agreed}");
     }
 }

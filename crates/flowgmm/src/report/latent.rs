@@ -129,9 +129,15 @@ impl LatentMap {
         };
         let repeated =
             if overview.classes.len() > COLOURS { " Colours repeat after ten classes." } else { "" };
+        let blend = match overview.flow_weight {
+            Some(_) => {
+                " The map is the flow's alone, predictions are not: a dot may lie in the Gaussian of another class."
+            }
+            None => "",
+        };
         format!(
             "Each dot is an unlabelled {row} in the colour of its predicted class; triangles are labelled {rows}. \
-             {maps}{hidden}{repeated}"
+             {maps}{blend}{hidden}{repeated}"
         )
     }
 

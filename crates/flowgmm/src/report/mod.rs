@@ -110,6 +110,8 @@ pub struct Overview {
     pub n_unlabelled: usize,
     /// Whether there are test rows.
     pub has_test_rows: bool,
+    /// How much the flow counts in predictions, from 0 to 1; `None` if they are the flow's own.
+    pub flow_weight: Option<f64>,
     /// The version that made the report.
     pub version: &'static str,
     /// Seed of the fit and of the report.

@@ -62,8 +62,8 @@ impl SampleCheck {
             return Section { heading, text, ..Section::default() };
         }
         let text = "Compare for yourself: labelled images of each class, and new images of the same class drawn from the \
-                    model. This matters if you use samples, log p or typicality. Predictions need less: only the \
-                    relative densities of the classes."
+                    model. This matters if you use samples, log p or typicality, which are the flow's. Predictions \
+                    need less: only the relative densities of the classes."
             .into();
         let figures = vec![
             self.sheet("Labelled images", |class| &class.labelled).figure(),
@@ -138,7 +138,7 @@ fn text(found: TwoSample, overview: &Overview) -> String {
         "This is a classifier two-sample test (Lopez-Paz and Oquab, 2017). Rows drawn from the model are mixed with as \
          many of the {rows}; {classifier} learns to tell them apart on one half and is judged on the other. It was right \
          for {} of {} rows (95\u{a0}% interval {} to {}), {verdict}.\n\nThis matters if you use samples, log p or \
-         typicality. Predictions need less: only the relative densities of the classes.",
+         typicality, which are the flow's. Predictions need less: only the relative densities of the classes.",
         percent(found.accuracy),
         found.n,
         percent(found.interval.low),

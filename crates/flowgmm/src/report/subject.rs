@@ -127,6 +127,7 @@ fn overview(fit: &Fit, request: &ReportRequest) -> Overview {
         n_labelled: data.labelled().len(),
         n_unlabelled: data.unlabelled().len(),
         has_test_rows: request.test.is_some(),
+        flow_weight: fit.model.blend().map(|blend| blend.flow_weight()),
         version: env!("CARGO_PKG_VERSION"),
         seed: fit.settings.seed,
         fit_seconds: fit.seconds.as_secs_f64(),

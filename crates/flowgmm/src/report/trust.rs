@@ -13,7 +13,7 @@ use semisup::{
 use serde::Serialize;
 
 use super::{Overview, held_out::HeldOut, subject::Subject};
-use crate::pages::percent;
+use crate::pages::{percent, rests_on};
 
 const BINS: usize = 10;
 /// A confusion matrix of more classes needs the width of the page.
@@ -183,9 +183,14 @@ pub(super) fn section(trust: Option<&Trust>, overview: &Overview) -> Section {
     };
     let figures = vec![trust.confusion(overview).figure(), trust.diagram().figure()];
     let columns = if overview.classes.len() > BESIDE { GridWidth::One } else { GridWidth::Two };
+    let blend = rests_on(overview.flow_weight);
     Section {
         heading,
-        text: trust.text(overview),
+        text: if blend.is_empty() {
+            trust.text(overview)
+        } else {
+            format!("{} {blend}", trust.text(overview))
+        },
         tables: vec![trust.table()],
         grids: vec![Grid::of(columns, figures)],
     }

@@ -126,8 +126,8 @@ pub(super) const TERMS: [Term; 26] = [
         "term-typicality",
         "Typicality",
         &["typicality"],
-        "How usual the log-density of an example is: the share of training data whose log p(x) is at least as unusual, in \
-         either direction. Near 0 for examples that are less likely, or more likely, than nearly all training data.",
+        "How usual the log-density of an example is among data that the flow was not trained on: a p-value, below 0.05 for at \
+         most about 5% of fresh data. Near 0 for examples that are less likely, or more likely, than nearly all of them.",
     ),
     term(
         "term-prediction-set",
