@@ -62,7 +62,8 @@ impl Blend {
         n_classes: usize,
     ) -> Result<Self, String> {
         let BlendWeights { flow, temperature } = weights;
-        if !(0.0..=1.0).contains(&flow) || !(temperature.is_finite() && temperature > 0.0) {
+        let possible = (0.0..=1.0).contains(&flow) && temperature.is_finite() && temperature > 0.0;
+        if !possible {
             return Err("the weights of flow and forest are out of their range".into());
         }
         let mut arrays: [Vec<f32>; FOREST_ARRAYS.len()] = Default::default();

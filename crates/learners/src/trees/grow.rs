@@ -208,7 +208,7 @@ impl Grower<'_> {
             l += weight;
             r -= weight;
             self.left[k] += weight;
-            if values[row] < values[after] && before + 1 >= least && n - before - 1 >= least {
+            if values[row] < values[after] && before + 1 >= least && n - before > least {
                 let score = l2 / l + r2 / r;
                 if best.as_ref().is_none_or(|best| score > best.score) {
                     let threshold = middle(values[row], values[after]);
