@@ -14,7 +14,10 @@ fn plans_with_mistakes_say_which() {
         parsed.and_then(|plan| plan.check(&Registry::baselines())).expect_err(to).to_string()
     };
     let unknown = error("\"knn\"", "\"kn\"");
-    assert!(unknown.contains("unknown learner 'kn'; known are cluster-regression, experts, "), "{unknown}");
+    assert!(
+        unknown.contains("unknown learner 'kn'; known are cluster-regression, expert-forest, "),
+        "{unknown}"
+    );
     assert!(error("\"knn\"", "\"label-spreading\"").contains("learner 'label-spreading' is there twice"));
     assert!(error("count = 3", "count = 0").contains("one draw"));
     assert!(error("labels = [2, 5]", "").contains("dataset 'moons': give either labels"));

@@ -53,7 +53,7 @@ fn a_table_becomes_a_model_that_predicts_evaluates_samples_and_explains_itself()
     let shares = json(&bench.ok("inspect m.flow --json"))["class_shares"].clone();
     let share = |k: usize| shares[k].as_f64().unwrap();
     assert!(
-        (share(0) + share(1) - 1.0).abs() < 1e-6 && (share(0) - 0.5).abs() < 0.05,
+        (share(0) + share(1) - 1.0).abs() < 1e-6 && (share(0) - 0.5).abs() < 0.1,
         "moons are even: {shares}"
     );
     let mut right = 0;

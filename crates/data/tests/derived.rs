@@ -68,7 +68,7 @@ fn the_users_word_decides_about_codes() {
         Encoding::learn(&schema, &data).unwrap().feature_names()
     };
     assert_eq!(names(DeclaredKind::Numeric), ["class", "fare"]);
-    assert_eq!(names(DeclaredKind::Categorical), ["class=1", "class=2", "class=3", "fare"]);
+    assert_eq!(names(DeclaredKind::Categorical), ["class=1", "class=2", "class=4", "fare"]);
 }
 
 /// 80 times over a year, the fourth of each missing if there are gaps.

@@ -249,7 +249,7 @@ fn a_schema_survives_its_file_and_a_damaged_one_is_refused() {
         ("\"minutes\":60", "\"minutes\":60000"),
         ("\"missing\":0.0", "\"missing\":2.0"),
         ("[\"weekday\",\"hour\"]", "[\"hour\",\"hour\"]"),
-        ("\"codes\":[1.0,2.0,3.0]", "\"codes\":[1.0,3.0,2.0]"),
+        ("\"codes\":[1.0,2.0,4.0]", "\"codes\":[1.0,4.0,2.0]"),
     ] {
         let damaged = text.replacen(from, to, 1);
         assert_ne!(damaged, text, "{from} is not in {text}");

@@ -215,7 +215,7 @@ fn a_fit_of_images_is_a_model_like_any_other() {
     let (drawn, _) = model.sample(5, Some(0), 0.5, &mut semisup::rng(0));
     assert!(drawn.iter().all(|v| v.is_finite() && (-15.0..=270.0).contains(v)));
     let certificate = model.provenance().certificate.unwrap();
-    assert!(certificate.round_trip_f64 < 1e-8 && certificate.log_det < 1e-5, "{certificate:?}");
+    assert!(certificate.round_trip_f64 < 1e-8 && certificate.log_det < 1e-4, "{certificate:?}");
 
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("bars.flow");

@@ -30,7 +30,7 @@ use flowgmm_core::checkpoint::Progress;
 
 /// The Beta prior of the flow's weight: the forest, which rests on learners that a user would try, is the safe one until
 /// labels speak for the flow.
-const PRIOR: (f64, f64) = (0.5, 3.5);
+const PRIOR: (f64, f64) = (0.6, 2.4);
 /// Weights that are integrated over.
 const GRID: usize = 200;
 

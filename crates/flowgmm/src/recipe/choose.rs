@@ -31,10 +31,12 @@ const EXPERTS: TeacherMethod = TeacherMethod::Experts { n_trees: 100 };
 /// since whitening blows up directions of noise.
 const WHITENING: [(f64, f64); 3] = [(0.0, 0.9), (0.5, 0.07), (1.0, 0.03)];
 /// The pseudo-counts of teachers, in labels: the experts', and label spreading's.
-const TRUST: [f64; 2] = [20.0, 1.0];
-/// Rows up to which a table is small: a narrow flow and half the steps are as good there, and more noise keeps the flow from
-/// learning single rows.
+const TRUST: [f64; 2] = [8.0, 1.0];
+/// Rows up to which a table is small: a narrow flow and half the steps are as good there.
 const SMALL: usize = 4000;
+/// Values up to which a column is discrete. A small table whose columns are mostly discrete wants more noise: a density of
+/// points on a grid is a set of spikes.
+const DISCRETE: usize = 20;
 /// Trees of the forest beside the flow.
 const TREES: usize = 200;
 /// Labels of each class at which the class shares that teachers find count half, and even shares the other half.
@@ -201,7 +203,9 @@ impl Recipe {
         if n <= SMALL {
             self.config.architecture.hidden = vec![64];
             self.config.train.steps = 1000;
-            (self.config.train.noise, self.config.train.view_noise) = (0.5, 0.5);
+            if mostly_discrete(data.x()) {
+                (self.config.train.noise, self.config.train.view_noise) = (0.5, 0.5);
+            }
         }
         if n > 50_000 || k > 20 {
             self.config.train.steps = 3000;
@@ -275,6 +279,17 @@ fn describe_method(method: &TeacherMethod) -> String {
         TeacherMethod::SelfTraining { .. } => "self-training".into(),
         TeacherMethod::Experts { .. } => "experts (regressions and trees)".into(),
     }
+}
+
+/// Whether at least half of the columns have few values.
+fn mostly_discrete(x: ArrayView2<f64>) -> bool {
+    let few = |column: &ndarray::ArrayView1<f64>| {
+        let mut values = column.to_vec();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        values.len() <= DISCRETE
+    };
+    2 * x.columns().into_iter().filter(few).count() >= x.ncols()
 }
 
 /// Whether columns look as if they were in one unit, such as pixels: only then do their relative scales mean something.
