@@ -1,7 +1,7 @@
 //! Classes that are not equally common.
 
 use flowgmm::{FitConfig, Prior, Recipe};
-use ndarray::{Array2, Axis};
+use ndarray::Array2;
 use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use semisup::{Classifier, SemiSupervised, metrics::accuracy};

@@ -11,6 +11,7 @@
 //! drawn, not taken as certain (multiple imputation), the forest stays as uncertain as the experts were.
 
 use ndarray::{Array2, ArrayView2, Axis};
+use rand::seq::SliceRandom;
 use semisup::{Classifier, Learner, Preprocess, SemiSupervised, split::evenly_spaced};
 
 use crate::trees::{Forest, TreeSettings};
@@ -59,7 +60,10 @@ pub fn cross_distil(
     n_trees: usize,
     seed: u64,
 ) -> Result<Array2<f64>> {
-    let (labelled, unlabelled): (Vec<usize>, Vec<usize>) = (0..y.len()).partition(|&row| y[row].is_some());
+    let (labelled, mut unlabelled): (Vec<usize>, Vec<usize>) =
+        (0..y.len()).partition(|&row| y[row].is_some());
+    // Whatever order the rows came in, both halves are alike.
+    unlabelled.shuffle(&mut semisup::rng(seed));
     let halves: [Vec<usize>; 2] =
         [0, 1].map(|half| unlabelled.iter().copied().skip(half).step_by(2).collect());
     let mut smooth = q.to_owned();
