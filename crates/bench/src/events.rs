@@ -32,7 +32,7 @@ pub enum FailedCells {
 /// What happens if a dataset with unfinished cells is not there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Absent {
-    /// Nothing runs: [`Error::Absent`] says what to do.
+    /// Nothing runs: [`Error::Absent`](crate::Error::Absent) says what to do.
     #[default]
     Error,
     /// Its cells are left out, and those of other datasets run. It is still an error if nothing is there.
