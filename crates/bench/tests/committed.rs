@@ -28,7 +28,7 @@ fn committed_results_are_still_results_of_these_learners() {
         }
         for record in records.iter().filter(|record| plan.learners.contains(&record.cell.learner)) {
             let cell = &record.cell;
-            let settings = cell.settings.replace("recipe: 5", "recipe: 6");
+            let settings = cell.settings.replace("recipe: 5", "recipe: 7");
             let key = (cell.dataset.clone(), cell.learner.clone(), settings);
             assert!(expected.contains(&key), "{name}: {key:?}");
         }

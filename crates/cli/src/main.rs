@@ -151,6 +151,7 @@ fn main() -> ExitCode {
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     exit::conclude(|| {
         start_log(cli.global.log.as_deref())?;
+        flowgmm::check_environment().map_err(Failure::Usage)?;
         run(cli, &matches)
     })
 }

@@ -12,9 +12,9 @@ mod lock;
 mod saved;
 
 use std::{
-    cell::Cell,
     fs,
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -76,7 +76,7 @@ pub struct Checkpoints {
     every: Duration,
     resume: Resume,
     fingerprint: Fingerprint,
-    last: Cell<Instant>,
+    last: Mutex<Instant>,
     /// Held from the beginning of the fit until this is dropped.
     lock: Option<Lock>,
 }
@@ -99,7 +99,7 @@ impl Checkpoints {
             every,
             resume,
             fingerprint,
-            last: Cell::new(Instant::now()),
+            last: Mutex::new(Instant::now()),
             lock: None,
         }
     }
@@ -115,7 +115,7 @@ impl Checkpoints {
 
     /// Whether it is time to write a checkpoint.
     pub fn due(&self) -> bool {
-        self.last.get().elapsed() >= self.every
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).elapsed() >= self.every
     }
 
     /// Replaces the checkpoint by one of this state.
@@ -155,7 +155,7 @@ impl Checkpoints {
         }
         let header = serde_json::to_string(&header).expect("plain data");
         Container { header, tensors }.write(&self.directory.join(FILE))?;
-        self.last.set(Instant::now());
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         Ok(())
     }
 

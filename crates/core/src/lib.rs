@@ -66,7 +66,7 @@ pub use stored::{load_tensors, model_tensors};
 pub use certificate::{Certificate, certify, certify_watched, jacobian, log_abs_det};
 pub use device::DeviceName;
 pub use error::{Error, Result};
-pub use flowgmm_kernels::instruction_set;
+pub use flowgmm_kernels::{check_environment, instruction_set};
 
 /// Settings that have a new name: the path of the old key in a configuration, and that of the new one.
 pub const RENAMED_KEYS: &[(&str, &str)] =

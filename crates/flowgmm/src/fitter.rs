@@ -6,6 +6,7 @@
 //! Selection looks at labelled training rows (by cross-validation) and at the likelihood of unlabelled rows, never
 //! at a test label. The whole procedure is a function of (data, config, seed); checkpoints cut it anywhere.
 
+mod beside;
 mod complete;
 mod held_out;
 mod posterior;
@@ -15,7 +16,7 @@ mod watch;
 use ndarray::{Array2, ArrayView2, Axis};
 use semisup::{Learner, SemiSupervised, Watch, split};
 
-use self::watch::Watcher;
+use self::{beside::beside, watch::Watcher};
 use crate::{
     Error, Result,
     config::{FitConfig, MultiStart},
@@ -147,13 +148,20 @@ impl<'a> Fitter<'a> {
         if let Some(saved) = saved.take() {
             saved.restore(&mut state)?;
         }
-        let (state, gmm) = self.train(train, &rows, seed, state, &progress, observer)?;
+        let (trained, held) = beside(
+            observer,
+            |observer| self.train(train, &rows, seed, state, &progress, observer),
+            |observer| self.hold_out(&problem, observer),
+        );
+        let (state, gmm) = trained?;
         problem.check_finite(&gmm, &state)?;
         if let Some(checkpoints) = &self.checkpoints {
             checkpoints.write(&progress, &state)?;
         }
         let (step, kept) = (state.step, self.checkpoints.is_some());
-        self.complete(problem, state, gmm, observer).map_err(|error| match error {
+        drop(rows);
+        let completed = held.and_then(|held| self.complete(problem, state, gmm, held, observer));
+        completed.map_err(|error| match error {
             // The run is in the checkpoint; what comes after it is quick to do again.
             Error::Cancelled { .. } if kept => Error::Interrupted { step },
             other => other,
@@ -258,15 +266,15 @@ impl<'a> Fitter<'a> {
         observer: &mut dyn Observer,
     ) -> Result<FlowGmm> {
         let architecture = &self.config.architecture;
-        let (n_classes, dim) = (self.data.n_classes(), problem.x.ncols());
+        let (n_classes, dim) = (self.data.n_classes(), problem.dim());
         let mut rng = stream(seed, Purpose::Parameters, 0);
         let flow = Flow::new(architecture.flow(dim), architecture.init, &mut rng, &self.place)?;
         let mut flow = flow.with_engine(self.engine);
-        flow.adapt(&self.place.rows(some_rows(problem.x.view(), ADAPTING).view()));
+        flow.adapt(&self.place.rows(problem.x_of(&split::evenly_spaced(problem.n(), ADAPTING)).view()));
         let (z, q) = if architecture.means.depends_on_data() || architecture.per_class > 1 {
-            let x = problem.x.view();
+            let x = problem.taught_x();
             let z = watched(observer, &Phase::PlacingMeans, x.nrows(), |watch| {
-                Ok(flow.encode_watched(x, &self.place, watch)?)
+                Ok(flow.encode_watched(x.view(), &self.place, watch)?)
             })?;
             (z, problem.weights(shown))
         } else {

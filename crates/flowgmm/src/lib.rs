@@ -73,8 +73,8 @@ pub use flowgmm_core::{
     Architecture, Between, Bijection, Certificate, Checkpoints, Covariance, Densities, DeviceName, Em,
     Engine, Flow, FlowGmm, FlowSpec, ImageFlow, ImageStage, Means, Mixture, MixtureSpec, MixtureStep,
     MixtureValues, ModelSpec, ParameterSlice, Prior, Resume, Theta, Trainable, Transform, analysis,
-    atomic_write, bijection, bits_per_dim, checkpoint, dequantised, instruction_set, objective, rule, tensor,
-    train,
+    atomic_write, bijection, bits_per_dim, check_environment, checkpoint, dequantised, instruction_set,
+    objective, rule, tensor, train,
 };
 
 pub use card::{Card, Certificates, PixelRoundTrip, TrainingEnd, card};

@@ -1,6 +1,6 @@
 //! A semi-supervised problem in the flow's own space: preprocessed rows, visible labels, teacher predictions.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use flowgmm_learners::Forest;
 use ndarray::{Array2, ArrayView2, Axis};
@@ -11,11 +11,11 @@ use crate::{
     Error, Result,
     config::{Dequantise, FitConfig},
     observer::{Observer, Phase, watched},
-    teachers::Teachers,
+    teachers::{Taught, Teachers},
 };
 use flowgmm_core::{
     Dequantiser, FlowGmm, Prior, SCORING_BATCH,
-    train::{Purpose, TrainState, TrainingMatrix, TrainingRows, stream},
+    train::{Purpose, TaughtRows, TrainState, TrainingMatrix, TrainingRows, stream},
 };
 
 /// Unlabelled rows that tell how sure a model is, at most.
@@ -27,31 +27,41 @@ const KEPT_IMAGES: usize = 32;
 /// Rows that are kept from the flow, at most and at least; fewer would tell nothing.
 const MOST_KEPT: usize = 2048;
 const LEAST_KEPT: usize = 19;
+/// Unlabelled rows that teachers see, at most: graphs grow faster than their rows, and the flow sees the rest.
+pub(crate) const TAUGHT: usize = 30_000;
+/// Rows that maps of columns and principal directions are learnt from, at most.
+const MAPPED: usize = 200_000;
+/// Rows that are mapped to the flow's space at once.
+const PART: usize = 16_384;
 /// With fewer unlabelled rows of a table, none is kept from the flow.
 const ENOUGH_UNLABELLED: usize = 80;
 
 /// The problem in the flow's space.
-pub struct Prepared {
+pub struct Prepared<'a> {
     /// The map from the user's columns to the flow's.
     pub preprocess: Preprocess,
-    /// All rows, `[n, dim]`.
-    pub x: Array2<f64>,
-    /// The rows in the user's columns, and how they are spread, if training is to see them so.
-    discrete: Option<(Array2<f64>, Arc<Dequantiser>)>,
+    /// The rows in the user's columns: of all rows, only those to train on are kept in the flow's space, in single precision.
+    data: &'a SemiSupervised,
+    /// The unlabelled rows to train on.
+    matrix: OnceLock<Arc<TrainingMatrix>>,
+    /// How rows are spread, if training is to see them so.
+    spread: Option<Arc<Dequantiser>>,
     labelled: Vec<usize>,
     unlabelled: Vec<usize>,
     /// Unlabelled rows that neither the preprocessing nor the flow learns from, ascending; the teachers may see them.
     kept: Vec<usize>,
+    /// Rows that the teachers see, ascending: the labelled ones, and the others or a sample of them.
+    taught: Vec<usize>,
     y: Vec<Option<usize>>,
     n_classes: usize,
     teachers: Teachers,
-    /// What the teachers predict with all labels, `[n, K]`.
-    predictions: Option<Array2<f64>>,
+    /// What the teachers predict with all labels.
+    predictions: Option<Arc<Taught>>,
 }
 
-impl Prepared {
+impl<'a> Prepared<'a> {
     /// Preprocesses the rows and lets the teachers predict them.
-    pub fn new(config: &FitConfig, data: &SemiSupervised, observer: &mut dyn Observer) -> Result<Self> {
+    pub fn new(config: &FitConfig, data: &'a SemiSupervised, observer: &mut dyn Observer) -> Result<Self> {
         Self::keeping(config, data, Vec::new(), observer)
     }
 
@@ -59,7 +69,7 @@ impl Prepared {
     /// are few.
     pub(crate) fn keeping_some(
         config: &FitConfig,
-        data: &SemiSupervised,
+        data: &'a SemiSupervised,
         seed: u64,
         observer: &mut dyn Observer,
     ) -> Result<Self> {
@@ -68,15 +78,17 @@ impl Prepared {
 
     fn keeping(
         config: &FitConfig,
-        data: &SemiSupervised,
+        data: &'a SemiSupervised,
         kept: Vec<usize>,
         observer: &mut dyn Observer,
     ) -> Result<Self> {
-        let Scaled { normal, preprocess, spread, x } =
+        let taught = taught_rows(data);
+        let Scaled { normal, preprocess, spread } =
             watched(observer, &Phase::Preprocessing, data.n(), |watch| {
-                Scaled::new(config, data, &kept, watch)
+                Scaled::new(config, data, &kept, &taught, watch)
             })?;
         let teachers = if data.unlabelled().is_empty() { &[] } else { config.teachers.as_slice() };
+        let x = preprocess.apply(data.x().select(Axis(0), &taught).view());
         let teachers = Teachers::new(teachers, data.n_classes(), x.view(), normal.view(), observer)?;
         let teachers = match config.architecture.prior {
             Prior::Estimated { .. } => teachers.balanced(),
@@ -84,18 +96,26 @@ impl Prepared {
         };
         let mut problem = Self {
             preprocess,
-            x,
-            discrete: spread.map(|by| (data.x().to_owned(), by)),
+            data,
+            matrix: OnceLock::new(),
+            spread,
             labelled: data.labelled(),
             unlabelled: data.unlabelled(),
             kept,
+            taught,
             y: data.y().to_vec(),
             n_classes: data.n_classes(),
             teachers,
             predictions: None,
         };
-        problem.predictions = problem.teachers.predict(&problem.y, observer)?;
+        problem.predictions = problem.predict(&problem.y, observer)?;
         Ok(problem)
+    }
+
+    /// What the teachers predict with these labels `[n]`, of the rows that they see.
+    fn predict(&self, y: &[Option<usize>], observer: &mut dyn Observer) -> Result<Option<Arc<Taught>>> {
+        let y: Vec<Option<usize>> = self.taught.iter().map(|&row| y[row]).collect();
+        Ok(self.teachers.predict(&y, observer)?.map(Arc::new))
     }
 
     /// The classes of the labelled rows, in their order.
@@ -112,7 +132,7 @@ impl Prepared {
     pub fn without(&self, held: &[usize], observer: &mut dyn Observer) -> Result<Shown> {
         let mut y = self.y.clone();
         held.iter().for_each(|&at| y[self.labelled[at]] = None);
-        let predictions = self.teachers.predict(&y, observer)?;
+        let predictions = self.predict(&y, observer)?;
         Ok(Shown { y, predictions })
     }
 
@@ -129,12 +149,12 @@ impl Prepared {
     /// The mean of what the teachers predict for unlabelled rows, `[K]`; `None` without teachers or such rows.
     pub(crate) fn average_prediction(&self, shown: &Shown) -> Option<Vec<f64>> {
         let predictions = shown.predictions.as_ref()?;
-        let mean = predictions.select(Axis(0), &self.unlabelled).mean_axis(Axis(0))?;
-        Some(mean.to_vec())
+        let is_unlabelled = |&at: &usize| self.y[self.taught[at]].is_none();
+        let unlabelled: Vec<usize> = (0..self.taught.len()).filter(is_unlabelled).collect();
+        Some(predictions.targets.select(Axis(0), &unlabelled).mean_axis(Axis(0))?.to_vec())
     }
 
-    /// A forest on rows x in the user's columns, distilled from the labels and what experts predict with them, or, without
-    /// experts, the teachers.
+    /// A forest on rows x in the user's columns, distilled from the labels and what the teachers predict with them.
     pub(crate) fn forest(
         &self,
         x: ArrayView2<f64>,
@@ -142,19 +162,38 @@ impl Prepared {
         n_trees: usize,
         seed: u64,
     ) -> Result<Forest> {
-        let q = match self.teachers.experts(&shown.y)? {
-            Some(q) => q,
-            None => self.weights(shown),
-        };
-        Ok(flowgmm_learners::distil(x, &shown.y, q.view(), n_trees, seed)?)
+        let none = Array2::zeros((self.taught.len(), self.n_classes));
+        let q = shown.predictions.as_ref().map_or(none.view(), |taught| taught.for_trees.view());
+        let y: Vec<Option<usize>> = self.taught.iter().map(|&row| shown.y[row]).collect();
+        Ok(flowgmm_learners::distil(x.select(Axis(0), &self.taught).view(), &y, q, n_trees, seed)?)
     }
 
-    /// Class weights of every row for placing means: labels, and teacher predictions if there are some.
+    /// Number of rows.
+    pub fn n(&self) -> usize {
+        self.data.n()
+    }
+
+    /// Number of the flow's columns.
+    pub fn dim(&self) -> usize {
+        self.preprocess.dim_out()
+    }
+
+    /// Some rows in the flow's space, `[rows, dim]`.
+    pub fn x_of(&self, rows: &[usize]) -> Array2<f64> {
+        self.preprocess.apply(self.data.x().select(Axis(0), rows).view())
+    }
+
+    /// The rows that the teachers see, in the flow's space, `[n_taught, dim]`.
+    pub(crate) fn taught_x(&self) -> Array2<f64> {
+        self.x_of(&self.taught)
+    }
+
+    /// Class weights of these rows for placing means: labels, and teacher predictions if there are some.
     pub fn weights(&self, shown: &Shown) -> Array2<f64> {
-        let predictions = shown.predictions.clone();
-        let mut q = predictions.unwrap_or_else(|| Array2::zeros((self.x.nrows(), self.n_classes)));
-        for (mut row, y) in q.rows_mut().into_iter().zip(&shown.y) {
-            if let Some(k) = *y {
+        let predictions = shown.predictions.as_ref().map(|taught| taught.targets.clone());
+        let mut q = predictions.unwrap_or_else(|| Array2::zeros((self.taught.len(), self.n_classes)));
+        for (mut row, at) in q.rows_mut().into_iter().zip(&self.taught) {
+            if let Some(k) = shown.y[*at] {
                 row.fill(0.0);
                 row[k] = 1.0;
             }
@@ -167,27 +206,32 @@ impl Prepared {
         let labelled: Vec<usize> =
             self.labelled.iter().copied().filter(|&row| shown.y[row].is_some()).collect();
         let unlabelled = without(&self.unlabelled, &self.kept);
-        let soft = shown
-            .predictions
-            .as_ref()
-            .map(|q| q.select(Axis(0), &unlabelled).iter().map(|&v| v as f32).collect());
+        let soft = shown.predictions.as_ref().map(|taught| {
+            // Both ascending: where each unlabelled row is among the taught ones.
+            let at = unlabelled.iter().map(|row| self.taught.binary_search(row).ok());
+            let (rows, at): (Vec<usize>, Vec<usize>) =
+                at.enumerate().filter_map(|(i, at)| at.map(|at| (i, at))).unzip();
+            let q = taught.targets.select(Axis(0), &at).iter().map(|&v| v as f32).collect();
+            TaughtRows { rows, q }
+        });
         TrainingRows {
             y: labelled.iter().filter_map(|&row| shown.y[row]).collect(),
             labelled: self.pick(&labelled),
-            unlabelled: self.pick(&unlabelled),
+            unlabelled: self.matrix.get_or_init(|| Arc::new(self.pick(&unlabelled))).clone(),
             soft_targets: soft,
             n_classes: self.n_classes,
         }
     }
 
     fn pick(&self, rows: &[usize]) -> TrainingMatrix {
-        let discrete = self.discrete.as_ref().map(|(x, by)| by.rows(x.view(), rows));
-        TrainingMatrix::new(self.x.select(Axis(0), rows).view()).dequantised(discrete)
+        let discrete = self.spread.as_ref().map(|by| by.rows(self.data.x(), rows));
+        let parts = rows.chunks(PART).map(|rows| self.x_of(rows));
+        TrainingMatrix::from_parts(self.dim(), parts).dequantised(discrete)
     }
 
     /// An error unless every labelled row has a finite density: a run too short to give up must not end in NaN.
     pub fn check_finite(&self, gmm: &FlowGmm, state: &TrainState) -> Result<()> {
-        let joint = gmm.log_joint(self.x.select(Axis(0), &self.labelled).view());
+        let joint = gmm.log_joint(self.x_of(&self.labelled).view());
         if joint.iter().all(|v| v.is_finite()) {
             return Ok(());
         }
@@ -198,7 +242,7 @@ impl Prepared {
     /// log p(x, k) of held-out labelled rows, `[held, K]`.
     pub fn joint_of(&self, gmm: &FlowGmm, held: &[usize]) -> Array2<f64> {
         let held: Vec<usize> = held.iter().map(|&at| self.labelled[at]).collect();
-        gmm.log_joint(self.x.select(Axis(0), &held).view())
+        gmm.log_joint(self.x_of(&held).view())
     }
 
     /// The temperature, at least 1, at which the mean probability of the predicted class of unlabelled rows is
@@ -241,7 +285,7 @@ impl Prepared {
         watched(observer, &Phase::TemperatureScaling, n, |watch| {
             for rows in rows.chunks(SCORING_BATCH) {
                 watch.at(joint.nrows() as f64 / n as f64)?;
-                let chunk = gmm.log_joint(self.x.select(Axis(0), rows).view());
+                let chunk = gmm.log_joint(self.x_of(rows).view());
                 joint.append(Axis(0), chunk.view()).expect("as many classes");
             }
             Ok(joint)
@@ -259,7 +303,7 @@ impl Prepared {
             .map(|(&row, joint)| joint[self.y[row].expect("held rows are labelled")] - log_sum_exp(joint));
         let labelled = mean(own.collect());
         let rows: Vec<usize> = self.unlabelled.iter().copied().take(4096).collect();
-        let joint = gmm.log_joint(self.x.select(Axis(0), &rows).view());
+        let joint = gmm.log_joint(self.x_of(&rows).view());
         let unlabelled = mean(joint.rows().into_iter().map(log_sum_exp).collect());
         let score = labelled + unlabelled / gmm.dim() as f64;
         if score.is_nan() { f64::NEG_INFINITY } else { score }
@@ -278,6 +322,21 @@ fn kept_rows(data: &SemiSupervised, seed: u64) -> Vec<usize> {
     (0..count).map(|i| unlabelled[pick(i)]).collect()
 }
 
+/// The rows that teachers see: the labelled ones, and a random one of each of [`TAUGHT`] stretches of the others, or all of
+/// them if there are no more. Whatever the seed, they are the same.
+fn taught_rows(data: &SemiSupervised) -> Vec<usize> {
+    let unlabelled = data.unlabelled();
+    let n = unlabelled.len();
+    if n <= TAUGHT {
+        return (0..data.n()).collect();
+    }
+    let mut rng = stream(0, Purpose::Selection, 1);
+    let mut pick = |i: usize| unlabelled[rng.random_range(i * n / TAUGHT..(i + 1) * n / TAUGHT)];
+    let mut rows: Vec<usize> = data.labelled().into_iter().chain((0..TAUGHT).map(&mut pick)).collect();
+    rows.sort_unstable();
+    rows
+}
+
 /// The least number of unlabelled rows of which some are kept from training.
 pub(crate) fn enough_unlabelled(data: &SemiSupervised) -> usize {
     if data.image_shape().is_some() { KEPT_IMAGES * LEAST_KEPT } else { ENOUGH_UNLABELLED }
@@ -291,50 +350,44 @@ fn without(rows: &[usize], left_out: &[usize]) -> Vec<usize> {
 /// Labels that a run may see, and what the teachers predict with them.
 pub struct Shown {
     y: Vec<Option<usize>>,            // [n]
-    predictions: Option<Array2<f64>>, // [n, K]
+    predictions: Option<Arc<Taught>>, // [n, K]
 }
 
 /// Rows on their way to the flow's space.
 struct Scaled {
-    /// The user's columns, skewed ones made normal.
+    /// The taught rows in the user's columns, skewed ones made normal.
     normal: Array2<f64>,
     preprocess: Preprocess,
     spread: Option<Arc<Dequantiser>>,
-    /// The flow's columns.
-    x: Array2<f64>,
 }
 
 impl Scaled {
-    /// Learns the maps from all rows but those kept, and applies them to all.
-    fn new(config: &FitConfig, data: &SemiSupervised, kept: &[usize], watch: &dyn Watch) -> Result<Self> {
-        let learn_shapes =
-            |x: ArrayView2<f64>| config.quantile_transform.learn_watched(x, &Part::new(watch, 0.0..0.6));
-        let (shapes, preprocess, normal) = if kept.is_empty() {
-            let shapes = learn_shapes(data.x())?;
-            let normal = semisup::to_normal_columns(data.x(), &shapes);
-            watch.at(0.7)?;
-            (shapes, config.prepare.learn(normal.view())?, normal)
-        } else {
-            // A map that had seen the rows kept would make them more typical than fresh ones: with as many dimensions as a
-            // tenth of the rows, whitening does so visibly.
-            let all: Vec<usize> = (0..data.n()).collect();
-            let seen = data.x().select(Axis(0), &without(&all, kept));
-            let shapes = learn_shapes(seen.view())?;
-            let seen = semisup::to_normal_columns(seen.view(), &shapes);
-            watch.at(0.7)?;
-            let preprocess = config.prepare.learn(seen.view())?;
-            drop(seen);
-            let normal = semisup::to_normal_columns(data.x(), &shapes);
-            (shapes, preprocess, normal)
-        };
+    /// Learns the maps from all rows but those kept, or from a sample of them.
+    fn new(
+        config: &FitConfig,
+        data: &SemiSupervised,
+        kept: &[usize],
+        taught: &[usize],
+        watch: &dyn Watch,
+    ) -> Result<Self> {
+        // A map that had seen the rows kept would make them more typical than fresh ones: with as many dimensions as a
+        // tenth of the rows, whitening does so visibly.
+        let all: Vec<usize> = (0..data.n()).collect();
+        let shown = without(&all, kept);
+        let shown: Vec<usize> = evenly_spaced(shown.len(), MAPPED).into_iter().map(|at| shown[at]).collect();
+        let seen = data.x().select(Axis(0), &shown);
+        let shapes = config.quantile_transform.learn_watched(seen.view(), &Part::new(watch, 0.0..0.6))?;
+        let seen = semisup::to_normal_columns(seen.view(), &shapes);
+        watch.at(0.7)?;
+        let preprocess = config.prepare.learn(seen.view())?;
+        drop(seen);
+        let normal = semisup::to_normal_columns(data.x().select(Axis(0), taught).view(), &shapes);
         let preprocess = preprocess.with_column_maps(shapes.clone());
         watch.at(0.8)?;
         let spread = match config.dequantise {
             Dequantise::Off => None,
             Dequantise::Uniform => Dequantiser::new(data.x(), data.steps(), &shapes, &preprocess),
         };
-        watch.at(0.9)?;
-        let x = preprocess.apply(data.x());
-        Ok(Self { normal, preprocess, spread, x })
+        Ok(Self { normal, preprocess, spread })
     }
 }

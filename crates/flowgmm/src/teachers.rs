@@ -12,7 +12,7 @@
 use std::sync::Arc;
 
 use flowgmm_learners::{
-    Experts,
+    ClusterFeatures, Experts,
     graph::{EdgeWeight, Graph, spread_watched},
     self_training_watched,
 };
@@ -86,9 +86,21 @@ const PERCENT: usize = 100;
 /// A teacher with all it needs to learn from other labels again.
 #[derive(Clone, Debug)]
 pub(crate) enum Ready {
-    Graph { graph: Graph, alpha: f64 },
-    SelfTraining { columns: Arc<Array2<f64>>, c: f64, threshold: f64 },
-    Experts { columns: Arc<Array2<f64>>, n_trees: usize },
+    Graph {
+        graph: Graph,
+        alpha: f64,
+    },
+    SelfTraining {
+        columns: Arc<Array2<f64>>,
+        c: f64,
+        threshold: f64,
+    },
+    /// Clusters do not depend on labels: they are found once.
+    Experts {
+        columns: Arc<Array2<f64>>,
+        clusters: Arc<ClusterFeatures>,
+        n_trees: usize,
+    },
 }
 
 impl Ready {
@@ -97,6 +109,7 @@ impl Ready {
         method: &TeacherMethod,
         x: ArrayView2<f64>,
         normal: ArrayView2<f64>,
+        n_classes: usize,
         watch: &dyn Watch,
     ) -> Result<Self> {
         let graph =
@@ -115,7 +128,8 @@ impl Ready {
             }
             TeacherMethod::Experts { n_trees } => {
                 let columns = Arc::new(Preprocess::standardise(normal)?.apply(normal));
-                Self::Experts { columns, n_trees }
+                let clusters = experts(n_trees).clusters(columns.view(), n_classes, EXPERTS_SEED)?;
+                Self::Experts { columns, clusters: Arc::new(clusters), n_trees }
             }
         })
     }
@@ -127,7 +141,17 @@ impl Ready {
         n_classes: usize,
         watch: &dyn Watch,
     ) -> Result<Array2<f64>> {
-        Ok(match self {
+        self.predict_both(y, n_classes, watch).map(|(p, _)| p)
+    }
+
+    /// [`Ready::predict`]; and what the experts say before trees make it smoother, if this teacher is the experts.
+    fn predict_both(
+        &self,
+        y: &[Option<usize>],
+        n_classes: usize,
+        watch: &dyn Watch,
+    ) -> Result<(Array2<f64>, Option<Array2<f64>>)> {
+        let p = match self {
             Self::Graph { graph, alpha } => spread_watched(graph.clone(), y, n_classes, *alpha, watch)?,
             Self::SelfTraining { columns, c, threshold } => {
                 let unlabelled: Vec<usize> = (0..y.len()).filter(|&row| y[row].is_none()).collect();
@@ -140,21 +164,29 @@ impl Ready {
                 let (model, _) = self_training_watched(x.view(), &known, n_classes, *c, *threshold, watch)?;
                 model.log_probs(columns.view()).exp()
             }
-            Self::Experts { columns, n_trees } => {
+            Self::Experts { columns, clusters, n_trees } => {
                 watch.at(0.0)?;
-                let q = pool(columns, *n_trees, y, n_classes)?;
+                let classes: Vec<String> = (0..n_classes).map(|k| k.to_string()).collect();
+                let pool = experts(*n_trees).fit_rows_with(
+                    ClusterFeatures::clone(clusters),
+                    columns.view(),
+                    y,
+                    &classes,
+                    EXPERTS_SEED,
+                )?;
+                let q = pool.probs(columns.view());
                 watch.at(0.5)?;
-                flowgmm_learners::cross_distil(columns.view(), y, q.view(), *n_trees, EXPERTS_SEED)?
+                let smooth =
+                    flowgmm_learners::cross_distil(columns.view(), y, q.view(), *n_trees, EXPERTS_SEED)?;
+                return Ok((smooth, Some(q)));
             }
-        })
+        };
+        Ok((p, None))
     }
 }
 
-/// p(k | x) of all rows by the mean of the experts, `[n, K]`.
-fn pool(columns: &Array2<f64>, n_trees: usize, y: &[Option<usize>], n_classes: usize) -> Result<Array2<f64>> {
-    let experts = Experts { n_trees, ..Experts::default() };
-    let classes: Vec<String> = (0..n_classes).map(|k| k.to_string()).collect();
-    Ok(experts.fit_rows(columns.view(), y, &classes, EXPERTS_SEED)?.probs(columns.view()))
+fn experts(n_trees: usize) -> Experts {
+    Experts { n_trees, ..Experts::default() }
 }
 
 /// The teachers of a problem.
@@ -178,8 +210,9 @@ impl Teachers {
                 TeacherMethod::LabelSpreading { .. } => Phase::Neighbours,
                 TeacherMethod::SelfTraining { .. } | TeacherMethod::Experts { .. } => Phase::Preprocessing,
             };
-            let ready =
-                watched(observer, &phase, x.nrows(), |watch| Ready::new(&teacher.method, x, normal, watch));
+            let ready = watched(observer, &phase, x.nrows(), |watch| {
+                Ready::new(&teacher.method, x, normal, n_classes, watch)
+            });
             Ok((*teacher, ready?))
         });
         Ok(Self { ready: ready.collect::<Result<_>>()?, n_classes, balanced: false })
@@ -191,40 +224,39 @@ impl Teachers {
         self
     }
 
-    /// What the experts among the teachers say together, neither smoothed nor sharpened, `[n, K]`: a forest is distilled from
-    /// it. `None` without experts.
-    pub(crate) fn experts(&self, y: &[Option<usize>]) -> Result<Option<Array2<f64>>> {
-        let mut ready = self.ready.iter();
-        let found = ready.find_map(|(_, ready)| match ready {
-            Ready::Experts { columns, n_trees } => Some(pool(columns, *n_trees, y, self.n_classes)),
-            Ready::Graph { .. } | Ready::SelfTraining { .. } => None,
-        });
-        found.transpose()
-    }
-
-    /// The weighted mean of the teachers' predictions, `[n, K]`, or `None` without teachers.
-    pub(crate) fn predict(
-        &self,
-        y: &[Option<usize>],
-        observer: &mut dyn Observer,
-    ) -> Result<Option<Array2<f64>>> {
+    /// What the teachers predict from these labels, or `None` without teachers.
+    pub(crate) fn predict(&self, y: &[Option<usize>], observer: &mut dyn Observer) -> Result<Option<Taught>> {
         let total: f64 = self.ready.iter().map(|(teacher, _)| teacher.weight).sum();
-        let mut sum: Option<Array2<f64>> = None;
+        let mut sum: Option<Taught> = None;
         for (teacher, ready) in &self.ready {
             let phase = match ready {
                 Ready::Graph { .. } => Phase::LabelSpreading,
                 Ready::SelfTraining { .. } | Ready::Experts { .. } => Phase::SelfTraining,
             };
-            let p = watched(observer, &phase, PERCENT, |watch| ready.predict(y, self.n_classes, watch))?;
+            let (p, raw) =
+                watched(observer, &phase, PERCENT, |watch| ready.predict_both(y, self.n_classes, watch))?;
+            let raw = raw.unwrap_or_else(|| tempered(p.clone(), teacher.temperature));
             let p = if self.balanced { balanced(p, y) } else { p };
-            let p = tempered(p, teacher.temperature) * (teacher.weight / total);
+            let (p, weight) = (tempered(p, teacher.temperature), teacher.weight / total);
+            let part = Taught { targets: p * weight, for_trees: raw * weight };
             sum = Some(match sum {
-                None => p,
-                Some(sum) => sum + p,
+                None => part,
+                Some(sum) => {
+                    Taught { targets: sum.targets + part.targets, for_trees: sum.for_trees + part.for_trees }
+                }
             });
         }
         Ok(sum)
     }
+}
+
+/// What teachers predict of all rows: weighted means of their probabilities.
+#[derive(Clone, Debug)]
+pub(crate) struct Taught {
+    /// p(k | x) for the flow: smooth along the data, balanced over classes and sharpened, `[n, K]`.
+    pub(crate) targets: Array2<f64>,
+    /// p(k | x) for the forest, whose trees smooth and average by themselves, `[n, K]`.
+    pub(crate) for_trees: Array2<f64>,
 }
 
 /// Predictions p(k | x) from n_k labels of each class, as though every class had as many: p_k / n_k, normalised. Teachers
@@ -283,7 +315,7 @@ mod tests {
             let teacher = Teacher { method, temperature, weight: 1.0 };
             Teachers::new(&[teacher], 2, x.view(), x.view(), &mut ()).expect("rows in a line")
         };
-        let ask = |teachers: Teachers| teachers.predict(&y, &mut ()).unwrap().expect("one teacher");
+        let ask = |teachers: Teachers| teachers.predict(&y, &mut ()).unwrap().expect("one teacher").targets;
         let (plain, fair) = (ask(teachers(1.0)), ask(teachers(1.0).balanced()));
         assert!(fair[[12, 1]] > plain[[12, 1]] + 0.05, "{} {}", fair[[12, 1]], plain[[12, 1]]);
         let ratio = |p: &Array2<f64>| p[[12, 1]] / p[[12, 0]];
@@ -292,7 +324,8 @@ mod tests {
         assert!((ratio(&fair) / ratio(&plain) - 64.0).abs() < 1e-6, "balanced before the temperature");
         let mut even = y;
         even[1..4].fill(None);
-        let ask = |teachers: Teachers| teachers.predict(&even, &mut ()).unwrap().expect("one teacher");
+        let ask =
+            |teachers: Teachers| teachers.predict(&even, &mut ()).unwrap().expect("one teacher").targets;
         assert_eq!(ask(teachers(0.5).balanced()), ask(teachers(0.5)), "even labels change nothing");
     }
 
@@ -304,7 +337,11 @@ mod tests {
         let logistic = TeacherMethod::SelfTraining { c: 1.0, threshold: 2.0 };
         let ask = |teachers: &[Teacher]| {
             let teachers = Teachers::new(teachers, 2, x.view(), x.view(), &mut ());
-            teachers.expect("two rows of each class").predict(&y, &mut ()).unwrap()
+            teachers
+                .expect("two rows of each class")
+                .predict(&y, &mut ())
+                .unwrap()
+                .map(|taught| taught.targets)
         };
         let of = |method, weight| Teacher { method, temperature: 1.0, weight };
         let (a, b) = (ask(&[of(spreading, 7.0)]).expect("one"), ask(&[of(logistic, 1.0)]).expect("one"));

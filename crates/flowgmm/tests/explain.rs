@@ -187,7 +187,9 @@ fn json_has_these_keys() {
         ),
     ];
     for (value, wanted) in of_sections {
-        assert_eq!(keys(value), wanted);
+        // Only rows of which the flow alone would predict another class have its class.
+        let found: Vec<&str> = keys(value).into_iter().filter(|key| *key != "class_by_flow").collect();
+        assert_eq!(found, wanted);
     }
 }
 

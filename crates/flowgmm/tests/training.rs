@@ -132,7 +132,7 @@ fn raw_problem(config: &TrainConfig, value: f64, wild_row: Option<usize>) -> (Tr
     let rows = TrainingRows {
         labelled: TrainingMatrix::new(x.slice(ndarray::s![..10, ..])),
         y: (0..10).map(|row| row % 2).collect(),
-        unlabelled: TrainingMatrix::new(x.slice(ndarray::s![10.., ..])),
+        unlabelled: std::sync::Arc::new(TrainingMatrix::new(x.slice(ndarray::s![10.., ..]))),
         soft_targets: None,
         n_classes: 2,
     };

@@ -74,4 +74,4 @@ pub use gradients::Gradients;
 pub use mixture::{GaussianGradients, Gaussians, Tail};
 #[doc(hidden)]
 pub use peak::fma_peak;
-pub use simd::instruction_set;
+pub use simd::{ENVIRONMENT, check_environment, instruction_set, instruction_sets};

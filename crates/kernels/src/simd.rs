@@ -4,6 +4,8 @@
 //! set this CPU has. `Kernel::run` and all it calls must be `#[inline(always)]`, or they are compiled for
 //! the baseline CPU instead.
 
+use std::sync::OnceLock;
+
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
@@ -98,15 +100,49 @@ pub(crate) fn levels() -> impl Iterator<Item = Level> {
     wide.into_iter().flatten().chain([Level::Portable])
 }
 
-/// The instruction set the kernels use on this CPU.
+impl Level {
+    fn name(self) -> &'static str {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => "AVX-512",
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => "AVX2",
+            Self::Portable if cfg!(target_arch = "aarch64") => "NEON",
+            Self::Portable => "portable code",
+        }
+    }
+
+    /// What [`ENVIRONMENT`] calls it.
+    fn word(self) -> &'static str {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => "avx512",
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => "avx2",
+            Self::Portable => "portable",
+        }
+    }
+}
+
+/// The environment variable that makes kernels use a narrower instruction set than the widest: `avx2` or `portable`.
+pub const ENVIRONMENT: &str = "FLOWGMM_SIMD";
+
+/// The instruction set the kernels use on this CPU: the widest, unless [`ENVIRONMENT`] names another.
 pub fn instruction_set() -> &'static str {
-    match level() {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => "AVX-512",
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => "AVX2",
-        Level::Portable if cfg!(target_arch = "aarch64") => "NEON",
-        Level::Portable => "portable code",
+    level().name()
+}
+
+/// The instruction sets that this CPU has, widest first, as [`ENVIRONMENT`] calls them.
+pub fn instruction_sets() -> Vec<&'static str> {
+    levels().map(Level::word).collect()
+}
+
+/// What is wrong with the value of [`ENVIRONMENT`], if anything: then the widest instruction set is used.
+pub fn check_environment() -> Result<(), String> {
+    let Ok(wanted) = std::env::var(ENVIRONMENT) else { return Ok(()) };
+    match levels().any(|level| level.word() == wanted) {
+        true => Ok(()),
+        false => Err(format!("{ENVIRONMENT} is '{wanted}'. This CPU has {}", instruction_sets().join(", "))),
     }
 }
 
@@ -116,15 +152,26 @@ pub(crate) fn dispatch<K: Kernel>(kernel: K) {
     dispatch_on(level(), kernel);
 }
 
+/// The level of this process: as the environment says, if this CPU has it, else the widest.
+fn of_process() -> Level {
+    static CHOSEN: OnceLock<Level> = OnceLock::new();
+    *CHOSEN.get_or_init(|| {
+        let wanted = std::env::var(ENVIRONMENT).ok();
+        let chosen = wanted.and_then(|wanted| levels().find(|level| level.word() == wanted));
+        chosen.or(levels().next()).unwrap_or(Level::Portable)
+    })
+}
+
 #[cfg(not(test))]
+#[inline]
 fn level() -> Level {
-    levels().next().unwrap_or(Level::Portable)
+    of_process()
 }
 
 /// In tests a level can be forced, so that the narrower ones run too.
 #[cfg(test)]
 fn level() -> Level {
-    FORCED.get().or(levels().next()).unwrap_or(Level::Portable)
+    FORCED.get().unwrap_or_else(of_process)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use rand::Rng as _;
 use semisup::{Classifier, Learner, SemiSupervised, split::evenly_spaced};
 use serde::{Deserialize, Serialize};
 
-use crate::clusters::ClusterLogistic;
+use crate::clusters::{ClusterFeatures, ClusterLogistic};
 use crate::linear::{Logistic, scikit_learn_c, self_training};
 use crate::targets::{check_rows, one_hot};
 use crate::trees::{Forest, TreeSettings};
@@ -61,6 +61,23 @@ impl Experts {
         classes: &[String],
         seed: u64,
     ) -> Result<ExpertPool> {
+        self.fit_rows_with(self.clusters(x, classes.len(), seed)?, x, y, classes, seed)
+    }
+
+    /// The clusters of rows x `[n, dim]`. They do not depend on labels, so that fits to the same rows can share them.
+    pub fn clusters(&self, x: ArrayView2<f64>, n_classes: usize, seed: u64) -> Result<ClusterFeatures> {
+        ClusterFeatures::fit(x, n_classes, Seeds::of(seed).clusters)
+    }
+
+    /// [`Experts::fit_rows`] with the [`Experts::clusters`] of these rows and this seed.
+    pub fn fit_rows_with(
+        &self,
+        clusters: ClusterFeatures,
+        x: ArrayView2<f64>,
+        y: &[Option<usize>],
+        classes: &[String],
+        seed: u64,
+    ) -> Result<ExpertPool> {
         let k = classes.len();
         let c = scikit_learn_c(self.c, k)?;
         let rows: Vec<usize> = (0..y.len()).filter(|&row| y[row].is_some()).collect();
@@ -68,15 +85,15 @@ impl Experts {
         let labels: Vec<usize> = y.iter().flatten().copied().collect();
         check_rows(labelled.view(), &labels, k, None)?;
         let targets: Vec<Option<usize>> = labels.iter().copied().map(Some).collect();
-        let mut seeds = semisup::rng(seed);
-        let mut forest = |settings: TreeSettings| {
-            Forest::fit(labelled.view(), &labels, k, None, &settings, seeds.random())
+        let seeds = Seeds::of(seed);
+        let forest = |settings: TreeSettings, seed: u64| {
+            Forest::fit(labelled.view(), &labels, k, None, &settings, seed)
         };
         let members = vec![
             Expert::LogisticRegression(Logistic::fit(labelled.view(), one_hot(&targets, k).view(), c)),
-            Expert::ExtraTrees(forest(TreeSettings::extra_trees(self.n_trees))?),
-            Expert::RandomForest(forest(TreeSettings::random_forest(self.n_trees))?),
-            Expert::ClusterRegression(ClusterLogistic::fit(x, y, k, self.c, seeds.random())?),
+            Expert::ExtraTrees(forest(TreeSettings::extra_trees(self.n_trees), seeds.extra_trees)?),
+            Expert::RandomForest(forest(TreeSettings::random_forest(self.n_trees), seeds.random_forest)?),
+            Expert::ClusterRegression(ClusterLogistic::fit_with(clusters, x, y, k, self.c)?),
             Expert::SelfTraining(self.self_trained(x, y, k)),
         ];
         let uniform = 0.5 / (labels.len() as f64 + 1.);
@@ -92,6 +109,20 @@ impl Experts {
         let known: Vec<Option<usize>> = rows.iter().map(|&row| y[row]).collect();
         let x = x.select(Axis(0), &rows);
         self_training(x.view(), &known, n_classes, self.c, SELF_TRAINING_THRESHOLD).0
+    }
+}
+
+/// What each expert draws from.
+struct Seeds {
+    extra_trees: u64,
+    random_forest: u64,
+    clusters: u64,
+}
+
+impl Seeds {
+    fn of(seed: u64) -> Self {
+        let mut rng = semisup::rng(seed);
+        Self { extra_trees: rng.random(), random_forest: rng.random(), clusters: rng.random() }
     }
 }
 

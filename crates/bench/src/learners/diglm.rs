@@ -11,7 +11,7 @@
 //! schedule are those of FlowGMM on the same data ([`Recipe::of`]), so that only the model differs.
 
 use burn_tensor::Tensor;
-use ndarray::{Array2, ArrayView2, Axis, s};
+use ndarray::{Array2, ArrayView2, s};
 use semisup::{Classifier, Learner, Preprocess, SemiSupervised, Watch, metrics::log_softmax};
 
 use flowgmm::{Error, FitConfig, Prepared, Preset, Recipe, Reporting, Result};
@@ -77,11 +77,11 @@ impl Learner for Diglm {
         let problem = Prepared::new(&config, data, &mut Reporting::to(watch))?;
         let place = Place::cpu();
         let rng = &mut stream(seed, Purpose::Parameters, 0);
-        let (architecture, dim) = (&config.architecture, problem.x.ncols());
+        let (architecture, dim) = (&config.architecture, problem.dim());
         let mut flow = Flow::new(architecture.flow(dim), architecture.init, rng, &place)?;
-        let n = problem.x.nrows();
+        let n = problem.n();
         let first: Vec<usize> = (0..n.min(ADAPTING)).map(|i| i * n / n.min(ADAPTING)).collect();
-        flow.adapt(&place.rows(problem.x.select(Axis(0), &first).view()));
+        flow.adapt(&place.rows(problem.x_of(&first).view()));
         let fresh = Hybrid::new(flow, data.n_classes(), &place);
         let rows = problem.rows(&problem.whole());
         let hybrid = train(&config.train, self.lambda, &rows, fresh, seed, watch)?;

@@ -3,6 +3,8 @@
 //! Everything here is a pure function of (seed, step): a run that is resumed at step t sees exactly the rows and
 //! the noise it would have seen, and a checkpoint holds neither data order nor generator state, only t.
 
+use std::sync::Arc;
+
 use burn_tensor::Tensor;
 use ndarray::{Array2, ArrayView2};
 use rand::seq::SliceRandom;
@@ -59,6 +61,16 @@ impl TrainingMatrix {
     /// Copies the rows of an array.
     pub fn new(x: ArrayView2<f64>) -> Self {
         Self { dim: x.ncols(), values: x.iter().map(|&v| v as f32).collect(), discrete: None }
+    }
+
+    /// Joins rows that come in parts, of `dim` columns each.
+    pub fn from_parts(dim: usize, parts: impl IntoIterator<Item = Array2<f64>>) -> Self {
+        let mut values = Vec::new();
+        for part in parts {
+            assert_eq!(part.ncols(), dim, "columns of a part");
+            values.extend(part.iter().map(|&v| v as f32));
+        }
+        Self { dim, values, discrete: None }
     }
 
     /// These rows, dequantised with fresh noise whenever a batch is drawn.
@@ -147,12 +159,21 @@ pub struct TrainingRows {
     pub labelled: TrainingMatrix,
     /// Their classes.
     pub y: Vec<usize>,
-    /// Unlabelled rows.
-    pub unlabelled: TrainingMatrix,
-    /// Teacher predictions for the unlabelled rows, `[n_u, K]`.
-    pub soft_targets: Option<Vec<f32>>,
+    /// Unlabelled rows; runs on the same rows share them.
+    pub unlabelled: Arc<TrainingMatrix>,
+    /// What teachers predict for unlabelled rows.
+    pub soft_targets: Option<TaughtRows>,
     /// Number of classes.
     pub n_classes: usize,
+}
+
+/// Unlabelled rows that teachers predicted: all of them, or a sample.
+#[derive(Clone, Debug)]
+pub struct TaughtRows {
+    /// Positions among the unlabelled rows, ascending, `[n_t]`.
+    pub rows: Vec<usize>,
+    /// The predictions, `[n_t, K]`.
+    pub q: Vec<f32>,
 }
 
 /// How the rows of a step are perturbed.
@@ -174,6 +195,10 @@ pub struct Batches<'a> {
     rows: &'a TrainingRows,
     labelled: Order,
     unlabelled: Order,
+    /// The order of the taught rows, if they are a sample.
+    taught: Option<Order>,
+    /// Steps that see taught rows only.
+    taught_steps: usize,
     seed: u64,
     noise: Noise<'a>,
 }
@@ -181,12 +206,37 @@ pub struct Batches<'a> {
 impl<'a> Batches<'a> {
     /// Batches of `sizes` labelled and unlabelled rows (all of them where there are fewer).
     pub fn new(rows: &'a TrainingRows, sizes: (usize, usize), seed: u64, noise: Noise<'a>) -> Self {
+        let sample = rows.soft_targets.as_ref().map(|taught| taught.rows.len());
+        let sample = sample.filter(|&n| n < rows.unlabelled.len());
         Self {
             labelled: Order::new(seed, Purpose::LabelledOrder, rows.labelled.len(), sizes.0),
             unlabelled: Order::new(seed, Purpose::UnlabelledOrder, rows.unlabelled.len(), sizes.1),
+            taught: sample.map(|n| Order::new(seed, Purpose::UnlabelledOrder, n, sizes.1)),
+            taught_steps: 0,
             rows,
             seed,
             noise,
+        }
+    }
+
+    /// The first `steps` steps see unlabelled rows that teachers predicted, and no others.
+    pub(super) fn taught_first(mut self, steps: usize) -> Self {
+        self.taught_steps = steps;
+        self
+    }
+
+    /// The unlabelled rows of a step, and which of the taught rows they are, if all of them are taught.
+    fn unlabelled_rows(&mut self, step: usize) -> (Vec<usize>, Option<Vec<usize>>) {
+        match (&mut self.taught, &self.rows.soft_targets) {
+            (Some(order), Some(taught)) if step < self.taught_steps => {
+                let at = order.rows(step);
+                (at.iter().map(|&at| taught.rows[at]).collect(), Some(at))
+            }
+            (None, Some(_)) => {
+                let rows = self.unlabelled.rows(step);
+                (rows.clone(), Some(rows))
+            }
+            (Some(_), _) | (None, None) => (self.unlabelled.rows(step), None),
         }
     }
 
@@ -215,7 +265,7 @@ impl<'a> Batches<'a> {
         let x_l = place.rows_f32(x_l, [chosen.len(), dim]);
 
         let unlabelled = (!self.rows.unlabelled.is_empty() && self.unlabelled.batch > 0).then(|| {
-            let chosen = self.unlabelled.rows(step);
+            let (chosen, taught) = self.unlabelled_rows(step);
             let shape = [chosen.len(), dim];
             let mut x = self.rows.unlabelled.gather(&chosen, rng);
             match self.noise.unlabelled {
@@ -228,16 +278,17 @@ impl<'a> Batches<'a> {
                 perturbation.perturb_target(&mut other, dim, rng);
                 place.rows_f32(other, shape)
             });
-            let per_class = |values: &[f32]| {
-                let mut out = Vec::with_capacity(chosen.len() * k);
-                chosen.iter().for_each(|&row| out.extend_from_slice(&values[row * k..(row + 1) * k]));
-                place.rows_f32(out, [chosen.len(), k])
+            let per_class = |rows: &[usize], values: &[f32]| {
+                let mut out = Vec::with_capacity(rows.len() * k);
+                rows.iter().for_each(|&row| out.extend_from_slice(&values[row * k..(row + 1) * k]));
+                place.rows_f32(out, [rows.len(), k])
             };
+            let soft_targets = taught.zip(self.rows.soft_targets.as_ref());
             UnlabelledBatch {
                 x,
                 other_view,
-                soft_targets: self.rows.soft_targets.as_deref().map(per_class),
-                responsibilities: q.map(per_class),
+                soft_targets: soft_targets.map(|(at, taught)| per_class(&at, &taught.q)),
+                responsibilities: q.map(|q| per_class(&chosen, q)),
             }
         });
         Batch { x_l, y_l, unlabelled }
@@ -268,6 +319,47 @@ mod tests {
             assert_eq!(sorted, (0..10).collect::<Vec<_>>());
         }
         assert_ne!(seen[..10], seen[10..]);
+    }
+
+    /// Row i of ten is the number i; teachers predicted rows 2, 5 and 7, each as its own class.
+    #[test]
+    fn steps_of_soft_targets_see_taught_rows_and_later_ones_all() {
+        let x = Array2::from_shape_fn((10, 1), |(i, _)| i as f64);
+        let rows = TrainingRows {
+            labelled: TrainingMatrix::new(x.view()),
+            y: vec![0; 10],
+            unlabelled: Arc::new(TrainingMatrix::new(x.view())),
+            soft_targets: Some(TaughtRows {
+                rows: vec![2, 5, 7],
+                q: vec![1., 0., 0., 0., 1., 0., 0., 0., 1.],
+            }),
+            n_classes: 3,
+        };
+        let noise = Noise { sigma: 0.0, labelled: None, unlabelled: None, two_views: false };
+        let mut batches = Batches::new(&rows, (2, 3), 1, noise).taught_first(4);
+        let place = Place::cpu();
+        let mut seen = Vec::new();
+        for step in 0..12 {
+            let batch = batches.batch(step, None, &place).unlabelled.expect("there are unlabelled rows");
+            let x: Vec<f32> = batch.x.to_data().to_vec().unwrap();
+            match batch.soft_targets {
+                Some(q) => {
+                    let q: Vec<f32> = q.to_data().to_vec().unwrap();
+                    assert!(step < 4);
+                    for (i, x) in x.iter().enumerate() {
+                        let class = (0..3).find(|k| q[3 * i + k] == 1.0).expect("a class");
+                        assert_eq!(*x, [2.0, 5.0, 7.0][class]);
+                    }
+                }
+                None => {
+                    assert!(step >= 4);
+                    seen.extend(x);
+                }
+            }
+        }
+        seen.sort_by(f32::total_cmp);
+        seen.dedup();
+        assert!(seen.len() > 7, "{seen:?}: all rows, not the taught ones alone");
     }
 
     #[test]

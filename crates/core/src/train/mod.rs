@@ -28,7 +28,7 @@ mod state;
 mod trainer;
 mod views;
 
-pub use batches::{Batches, Noise, Purpose, TrainingMatrix, TrainingRows, stream};
+pub use batches::{Batches, Noise, Purpose, TaughtRows, TrainingMatrix, TrainingRows, stream};
 pub use config::TrainConfig;
 pub use history::{EpochRecord, History};
 pub use observer::{Control, Observer};

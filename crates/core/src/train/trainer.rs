@@ -72,7 +72,9 @@ impl<'a> Trainer<'a> {
         'a: 'p,
     {
         let sizes = (self.config.batch_labelled, self.config.batch_unlabelled);
-        Batches::new(self.rows, sizes, self.seed, noise)
+        let until = self.config.objective.soft_targets.map_or(0.0, |soft| soft.until);
+        let taught = (until * self.config.steps as f64).ceil() as usize;
+        Batches::new(self.rows, sizes, self.seed, noise).taught_first(taught)
     }
 
     fn run_on(&mut self, noise: Noise, observer: &mut dyn Observer) -> Result<()> {

@@ -2,10 +2,12 @@
 
 use flowgmm_core::{FlowGmm, certify_watched, train::TrainState};
 use ndarray::Axis;
-use semisup::SemiSupervised;
+use semisup::{SemiSupervised, split::evenly_spaced};
 
 use super::{
-    Fitter, data_hash, posterior,
+    Fitter, data_hash,
+    held_out::HeldOut,
+    posterior,
     shares::{Shares, estimates},
     some_rows,
 };
@@ -32,9 +34,10 @@ impl Fitter<'_> {
         problem: Prepared,
         state: TrainState,
         gmm: FlowGmm,
+        held: Option<HeldOut>,
         observer: &mut dyn Observer,
     ) -> Result<Model> {
-        let sample = some_rows(problem.x.view(), CERTIFIED);
+        let sample = problem.x_of(&evenly_spaced(problem.n(), CERTIFIED));
         let certificate = watched(observer, &Phase::Certifying, sample.nrows(), |watch| {
             Ok(certify_watched(&gmm, sample.view(), watch)?)
         })?;
@@ -49,12 +52,6 @@ impl Fitter<'_> {
             certificate: Some(certificate),
             evidence: None,
             class_share_intervals: Vec::new(),
-        };
-        let held = match self.config.calibration {
-            Some(Calibration::Folds { folds, fraction }) => {
-                self.hold_out(&problem, folds, fraction, observer)?
-            }
-            None | Some(Calibration::Expected { .. }) => None,
         };
         let temperature = match (self.config.calibration, &held) {
             // The posterior that was trained is the tempered one.

@@ -21,7 +21,7 @@ use semisup::{metrics::arg_max, split};
 use super::Fitter;
 use crate::{
     Error, Result,
-    config::ForestConfig,
+    config::{Calibration, ForestConfig},
     model::Evidence,
     observer::{Observer, Phase},
     prepared::Prepared,
@@ -31,6 +31,10 @@ use flowgmm_core::checkpoint::Progress;
 /// The Beta prior of the flow's weight: the forest, which rests on learners that a user would try, is the safe one until
 /// labels speak for the flow.
 const PRIOR: (f64, f64) = (0.6, 2.4);
+/// Steps of a short run, at most: what a fold tells hardly changes after these.
+const SHORT: usize = 600;
+/// The forest of a fold has so many times fewer trees: it predicts a few rows, once.
+const FEWER_TREES: usize = 2;
 /// Weights that are integrated over.
 const GRID: usize = 200;
 
@@ -53,21 +57,20 @@ impl HeldOut {
 }
 
 impl Fitter<'_> {
-    /// Fits without each fold in turn, several at once; `None` if no label can be held out.
+    /// Fits without each fold in turn, several at once; `None` if no label can be held out, or none is asked for.
     pub(super) fn hold_out(
         &self,
         problem: &Prepared,
-        folds: usize,
-        fraction: f64,
         observer: &mut dyn Observer,
     ) -> Result<Option<HeldOut>> {
+        let Some(Calibration::Folds { folds, fraction }) = self.config.calibration else { return Ok(None) };
         let y = problem.y_labelled();
         let folds = split::folds(&y, folds, &mut stream(self.seed, Purpose::Folds, u64::MAX >> 16));
         if folds.is_empty() {
             return Ok(None);
         }
         let mut short = self.config.train.clone();
-        short.steps = ((short.steps as f64 * fraction) as usize).max(1);
+        short.steps = ((short.steps as f64 * fraction) as usize).clamp(1, SHORT);
         observer.phase(&Phase::HoldingOut { folds: folds.len() }, Some(short.steps * folds.len()));
         let (done, watched) = (AtomicUsize::new(0), Mutex::new(observer));
         // A fit of its own for each fold: this one's checkpoints are not theirs.
@@ -112,7 +115,8 @@ impl Fitter<'_> {
         let forest = match self.config.forest {
             None => Array2::zeros((held.len(), self.data.n_classes())),
             Some(ForestConfig { n_trees }) => {
-                let forest = problem.forest(self.data.x(), &shown, n_trees, self.seed)?;
+                let forest =
+                    problem.forest(self.data.x(), &shown, n_trees.div_ceil(FEWER_TREES), self.seed)?;
                 forest.smoothed(self.data.x().select(Axis(0), &at).view())
             }
         };

@@ -100,8 +100,11 @@ impl Evidence {
     }
 
     /// The class whose labels were predicted worst, by Laplace's rule (hits + 1) / (n + 2): more labels of it would help most.
-    /// `None` if all classes did alike.
+    /// `None` if all classes did alike, or if no held-out label of any class was predicted wrong.
     pub fn weakest_class(&self) -> Option<usize> {
+        if self.classes.iter().all(|class| class.n > 0 && class.hits == class.n) {
+            return None;
+        }
         let recall = |class: &ClassEvidence| (class.hits + 1) as f64 / (class.n + 2) as f64;
         let recalls: Vec<f64> = self.classes.iter().map(recall).collect();
         let weakest = (0..recalls.len()).min_by(|&a, &b| recalls[a].total_cmp(&recalls[b]))?;

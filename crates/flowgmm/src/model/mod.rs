@@ -7,26 +7,22 @@ pub(crate) mod blend;
 mod describe;
 pub(crate) mod evidence;
 mod file;
+mod layers;
 mod predictions;
 mod support;
+mod typicality;
 
 use flowgmm_core::{
-    Certificate, FlowGmm, SCORING_BATCH,
+    Certificate, FlowGmm,
     analysis::{self, Boundary},
-    bijection::Bijection,
-    tensor::{to_array, to_vec},
+    tensor::to_vec,
     train::History,
 };
-use ndarray::{Array1, Array2, ArrayView2, Axis};
+use ndarray::{Array1, Array2, ArrayView2};
 use semisup::{Classifier, Preprocess, Rng, metrics::arg_max};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Error, Result,
-    observer::{Observer, Phase, watched},
-    recipe::Decision,
-    rows::Rows,
-};
+use crate::{Error, Result, recipe::Decision, rows::Rows};
 
 pub use blend::Blend;
 pub use evidence::{ClassEvidence, Evidence};
@@ -36,8 +32,6 @@ pub(crate) use support::Support;
 
 /// What the decision about predictions is called.
 const PREDICTION: &str = "prediction";
-/// Values of log p(x) that are stored, at most.
-const STORED: usize = 399;
 
 /// Where a model came from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -281,34 +275,6 @@ impl Model {
         self.gmm.thetas().iter().map(|theta| theta.len()).sum()
     }
 
-    /// For each log p(x), how unusual it is among rows that the flow was not trained on: a two-sided p-value, near 0 for rows
-    /// less likely, or more likely, than nearly all of them.
-    ///
-    /// ```text
-    /// p = min(1, 2 min(1 + #{q_i <= v}, 1 + #{q_i >= v}) / (m + 1)) exp(-e / (q_m - q_1))        e >= 0: how far v is outside
-    /// ```
-    ///
-    /// Without the last factor this is the conformal p-value of the rank, and at most a share p of fresh rows has a smaller
-    /// one. It cannot fall below 2 / (m + 1) however far a row is out; the factor lets rows that are outside by as much as
-    /// all m rows spread be told from the outermost.
-    pub fn typicality(&self, log_marginal: &[f64]) -> Vec<f64> {
-        typicality(&self.typical, log_marginal)
-    }
-
-    /// Remembers what log p(x) rows have that the flow was not trained on.
-    pub(crate) fn learn_typicality(&mut self, x: ArrayView2<f64>, observer: &mut dyn Observer) -> Result<()> {
-        let mut values = Vec::with_capacity(x.nrows());
-        watched(observer, &Phase::Typicality, x.nrows(), |watch| {
-            for rows in x.axis_chunks_iter(Axis(0), SCORING_BATCH) {
-                watch.at(values.len() as f64 / x.nrows() as f64)?;
-                values.extend(self.score(rows).log_marginal);
-            }
-            Ok(())
-        })?;
-        self.typical = stored(values);
-        Ok(())
-    }
-
     /// Remembers what values training rows have, so that samples keep to them.
     pub(crate) fn learn_support(&mut self, x: ArrayView2<f64>, seed: u64) {
         let draw = |n: usize| self.draw(n, None, 1.0, &mut semisup::rng(seed)).0;
@@ -324,55 +290,6 @@ impl Model {
                 found.iter().map(|boundary| boundary.distance).collect()
             }
         }
-    }
-
-    /// The latent points z = f(x) of rows.
-    pub fn encode(&self, x: ArrayView2<f64>) -> Array2<f64> {
-        self.gmm.encode(self.preprocess.apply(x).view())
-    }
-
-    /// Rows for latent points: f^-1(z) in the user's columns and units.
-    pub fn decode(&self, z: ArrayView2<f64>) -> Array2<f64> {
-        self.preprocess.invert(self.gmm.decode(z).view())
-    }
-
-    /// Layers of the flow.
-    pub fn n_layers(&self) -> usize {
-        self.gmm.flow().spec().layers.len()
-    }
-
-    /// Activations of rows after the first `layer` layers of the flow; 0 is the preprocessed row, all layers give z.
-    pub fn encode_to(&self, layer: usize, x: ArrayView2<f64>) -> Result<Array2<f64>> {
-        self.check_layer(layer)?;
-        let (head, place) = (self.gmm.flow().slice(0..layer), self.gmm.place());
-        let x = self.preprocess.apply(x);
-        Ok(self.in_chunks(x.view(), |x| to_array(&head.forward(place.rows(x)).value)))
-    }
-
-    /// Rows for activations after the first `layer` layers of the flow.
-    pub fn decode_from(&self, layer: usize, h: ArrayView2<f64>) -> Result<Array2<f64>> {
-        self.check_layer(layer)?;
-        let (head, place) = (self.gmm.flow().slice(0..layer), self.gmm.place());
-        let x = self.in_chunks(h, |h| to_array(&head.inverse(place.rows(h))));
-        Ok(self.preprocess.invert(x.view()))
-    }
-
-    pub(crate) fn check_layer(&self, layer: usize) -> Result<()> {
-        match self.n_layers() {
-            n if layer <= n => Ok(()),
-            n => Err(Error::Request(format!("layer {layer} of a flow of {n} layers: use 0 to {n}"))),
-        }
-    }
-
-    fn in_chunks(&self, x: ArrayView2<f64>, map: impl Fn(ArrayView2<f64>) -> Array2<f64>) -> Array2<f64> {
-        let mut out = Array2::zeros((x.nrows(), self.gmm.dim()));
-        let chunks = x.axis_chunks_iter(ndarray::Axis(0), flowgmm_core::SCORING_BATCH);
-        for (from, mut to) in
-            chunks.zip(out.axis_chunks_iter_mut(ndarray::Axis(0), flowgmm_core::SCORING_BATCH))
-        {
-            to.assign(&map(from));
-        }
-        out
     }
 
     /// Draws rows of a class, or of classes by the prior. Numbers keep to the range of the training rows, and values that
@@ -417,58 +334,5 @@ impl Classifier for Model {
 
     fn log_probs(&self, x: ArrayView2<f64>) -> Array2<f64> {
         self.score(x).log_probs
-    }
-}
-
-/// The finite values, ascending: all of them, or those whose ranks cut all into parts of equal probability.
-fn stored(mut values: Vec<f64>) -> Vec<f64> {
-    values.retain(|v| v.is_finite());
-    values.sort_by(f64::total_cmp);
-    let n = values.len();
-    match n <= STORED {
-        true => values,
-        false => (1..=STORED).map(|i| values[(i * (n + 1)).div_ceil(STORED + 1) - 1]).collect(),
-    }
-}
-
-/// [`Model::typicality`] among ascending values.
-fn typicality(among: &[f64], log_marginal: &[f64]) -> Vec<f64> {
-    let m = among.len();
-    let (low, high) = (among.first().copied().unwrap_or(0.0), among.last().copied().unwrap_or(0.0));
-    let of = |v: &f64| {
-        if v.is_nan() {
-            return 0.0;
-        }
-        let below = 1 + among.partition_point(|q| q <= v);
-        let above = 1 + m - among.partition_point(|q| q < v);
-        let p = (2.0 * below.min(above) as f64 / (m + 1) as f64).min(1.0);
-        let outside = (low - v).max(v - high);
-        if m > 0 && outside > 0.0 { p * (-outside / (high - low)).exp() } else { p }
-    };
-    log_marginal.iter().map(of).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn typicality_is_a_conformal_p_value_that_vanishes_far_out() {
-        let among: Vec<f64> = (1..=99).map(f64::from).collect();
-        let p = |v: f64| typicality(&among, &[v])[0];
-        assert_eq!((p(50.0), p(1.5), p(98.5)), (1.0, 0.04, 0.04));
-        assert_eq!((p(1.0), p(99.0)), (0.04, 0.04), "a tie counts for the row");
-        assert!(p(0.9) < 0.02 && p(0.9) > 0.019 && p(-97.0) < 0.008 && p(-1e9) == 0.0 && p(1e9) == 0.0);
-        assert_eq!((p(f64::NEG_INFINITY), p(f64::NAN)), (0.0, 0.0));
-        // Equal values: rows like them are typical, all others are not.
-        assert_eq!(typicality(&[3.0; 19], &[3.0, 2.9]), [1.0, 0.0]);
-        assert_eq!(typicality(&[], &[3.0]), [1.0]);
-    }
-
-    #[test]
-    fn few_values_are_all_stored_and_many_by_their_ranks() {
-        assert_eq!(stored(vec![3.0, f64::NEG_INFINITY, 1.0, 2.0, f64::NAN]), [1.0, 2.0, 3.0]);
-        let many = stored((0..1999).rev().map(f64::from).collect());
-        assert_eq!((many.len(), many[0], many[199], many[398]), (399, 4.0, 999.0, 1994.0));
     }
 }

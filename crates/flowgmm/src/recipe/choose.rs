@@ -15,6 +15,7 @@ use crate::{
     Result,
     config::{FitConfig, ForestConfig, Prepare, QuantileTransform},
     fitter::shares::smoothed,
+    prepared::TAUGHT,
     teachers::{Teacher, TeacherMethod},
 };
 use flowgmm_core::Prior;
@@ -25,13 +26,15 @@ const ALPHA: f64 = 0.99;
 /// Columns from which their relative scales may be taken to mean something. With fewer, nothing that is chosen depends
 /// on the units they are in.
 const ONE_UNIT: usize = 25;
+/// One in so many columns of 0 and 1 makes a table one of categories.
+const FEW_LEVELS: usize = 5;
 /// The pool of experts. Its trees vote as one, so that few are enough for a teacher.
 const EXPERTS: TeacherMethod = TeacherMethod::Experts { n_trees: 100 };
 /// Candidates of the whitening, and the prior of each: relative variances are kept unless held-out labels say otherwise,
 /// since whitening blows up directions of noise.
 const WHITENING: [(f64, f64); 3] = [(0.0, 0.9), (0.5, 0.07), (1.0, 0.03)];
-/// The pseudo-counts of teachers, in labels: the experts', and label spreading's.
-const TRUST: [f64; 2] = [8.0, 1.0];
+/// How much teachers count before any label is held out: the experts, and label spreading.
+const TRUST: [f64; 2] = [0.8, 0.2];
 /// Rows up to which a table is small: a narrow flow and half the steps are as good there.
 const SMALL: usize = 4000;
 /// Values up to which a column is discrete. A small table whose columns are mostly discrete wants more noise: a density of
@@ -221,6 +224,10 @@ impl Recipe {
             train.batch_unlabelled
         );
         self.note("size", choice, format!("{n} rows of {} columns, {k} classes", data.dim()));
+        if data.unlabelled().len() > TAUGHT {
+            let why = format!("graphs of more rows take too long; the flow learns from all {n} rows");
+            self.note("sample", format!("teachers see the labels and {TAUGHT} unlabelled rows"), why);
+        }
     }
 }
 
@@ -298,14 +305,17 @@ fn comparable(x: ArrayView2<f64>) -> bool {
         let (low, high) = column.iter().fold((f64::MAX, f64::MIN), |(l, h), &v| (l.min(v), h.max(v)));
         high - low
     };
-    // Categories have no unit. And one column in another unit is enough: it would be all that principal directions see.
+    // Categories have no unit, but a few columns of 0 and 1 may be pixels that hardly vary. And one column in another unit is
+    // enough: it would be all that principal directions see.
     let is_level = |column: ndarray::ArrayView1<f64>| column.iter().all(|v| *v == 0.0 || *v == 1.0);
     let varies = |column: &ndarray::ArrayView1<f64>| range(*column) > 0.0;
     let columns: Vec<_> = x.columns().into_iter().filter(varies).collect();
-    if columns.is_empty() || columns.iter().any(|column| is_level(*column)) {
+    let levels = columns.iter().filter(|column| is_level(**column)).count();
+    if FEW_LEVELS * levels >= columns.len() {
         return false;
     }
-    let mut ranges: Vec<f64> = columns.into_iter().map(range).collect();
+    let counted = columns.into_iter().filter(|column| !is_level(*column));
+    let mut ranges: Vec<f64> = counted.map(range).collect();
     ranges.sort_by(f64::total_cmp);
     let n = ranges.len();
     ranges[n * 9 / 10] <= 30.0 * ranges[n / 10] && ranges[n - 1] <= 10.0 * ranges[n / 2]

@@ -19,15 +19,18 @@ use flowgmm_core::train::{Purpose, stream};
 /// many.
 const GRAPH_ROWS: usize = 6000;
 const EXPERTS_ROWS: usize = 1000;
-/// Folds of the cross-validation, and its repeats.
+/// Folds of the cross-validation, and its repeats: those of quick teachers, and of experts.
 const FOLDS: usize = 5;
-const REPEATS: u64 = 2;
+const REPEATS: usize = 2;
+const EXPERTS_REPEATS: usize = 1;
 /// What teachers are divided by before any label is held out: they are right more often than they are sure.
 pub(super) const TEMPERATURE: f64 = 0.5;
 /// The fraction of a cross-validation after which the teacher can learn from any labels.
 const PREPARED: f64 = 0.15;
 /// No probability counts as less: one row cannot decide alone.
 const LEAST_PROBABILITY: f64 = 0.02;
+/// How much of a label's likelihood counts for the weights of teachers.
+const POWER: f64 = 0.6;
 
 /// The rows selection looks at, and how their labels are held out.
 pub(super) struct Sample {
@@ -38,7 +41,7 @@ pub(super) struct Sample {
     n_labelled: usize,
     /// Whether predictions are corrected for uneven numbers of labels.
     balance: bool,
-    /// Folds (labelled rows) of all repeats; `None` if no label can be held out.
+    /// Folds (labelled rows) of all repeats, one repeat after the other; `None` if no label can be held out.
     folds: Option<Vec<Vec<usize>>>,
 }
 
@@ -52,7 +55,7 @@ impl Sample {
         let rows: Vec<usize> = labelled.into_iter().chain(rows).collect();
         let y: Vec<Option<usize>> = rows.iter().map(|&row| data.y()[row]).collect();
         let known: Vec<usize> = y[..n_labelled].iter().flatten().copied().collect();
-        let folds: Vec<Vec<usize>> = (0..REPEATS)
+        let folds: Vec<Vec<usize>> = (0..REPEATS as u64)
             .flat_map(|repeat| split::folds(&known, FOLDS, &mut stream(seed, Purpose::Folds, repeat)))
             .collect();
         let folds = (!folds.is_empty()).then_some(folds);
@@ -71,14 +74,15 @@ impl Sample {
     /// What a teacher predicts for every held-out label; `None` if none can be held out.
     pub(super) fn cross_validate(&self, method: TeacherMethod, watch: &dyn Watch) -> Result<Option<HeldOut>> {
         let Some(folds) = &self.folds else { return Ok(None) };
-        let n = match method {
-            TeacherMethod::LabelSpreading { .. } => self.normal.nrows(),
+        let (n, repeats) = match method {
+            TeacherMethod::LabelSpreading { .. } => (self.normal.nrows(), REPEATS),
             TeacherMethod::SelfTraining { .. } | TeacherMethod::Experts { .. } => {
-                self.normal.nrows().min(self.n_labelled + EXPERTS_ROWS)
+                (self.normal.nrows().min(self.n_labelled + EXPERTS_ROWS), EXPERTS_REPEATS)
             }
         };
+        let folds = &folds[..folds.len() / REPEATS * repeats];
         let normal = self.normal.slice(ndarray::s![..n, ..]);
-        let ready = Ready::new(&method, normal, normal, &Part::new(watch, 0.0..PREPARED))?;
+        let ready = Ready::new(&method, normal, normal, self.n_classes, &Part::new(watch, 0.0..PREPARED))?;
         let mut p = Array2::zeros((0, self.n_classes));
         let mut y = Vec::new();
         let rest = Part::new(watch, PREPARED..1.0);
@@ -95,7 +99,7 @@ impl Sample {
         let logits = p.mapv(|p| p.max(1e-4).ln());
         let bias = vec![0.0; self.n_classes];
         let temperature = fit_temperature_near(logits.view(), &bias, &y, TEMPERATURE).clamp(0.1, 10.0);
-        Ok(Some(HeldOut { method, temperature, p: tempered(p, temperature), y }))
+        Ok(Some(HeldOut { method, temperature, p: tempered(p, temperature), y, repeats }))
     }
 }
 
@@ -105,6 +109,7 @@ pub(super) struct HeldOut {
     temperature: f64,
     p: Array2<f64>, // [held-out labels of all repeats, K]
     y: Vec<usize>,
+    repeats: usize,
 }
 
 impl HeldOut {
@@ -121,7 +126,13 @@ impl HeldOut {
 /// How much each candidate counts after the held-out labels, given how much it counted before: its posterior probability, if
 /// one of them is right.
 pub(super) fn posterior(held_out: &[HeldOut], prior: &[f64]) -> Vec<f64> {
-    let evidence = |found: &HeldOut| found.own().iter().map(|p| p.ln()).sum::<f64>() / REPEATS as f64;
+    posterior_of_power(held_out, prior, 1.0)
+}
+
+/// [`posterior`] with the likelihood raised to a power.
+fn posterior_of_power(held_out: &[HeldOut], prior: &[f64], power: f64) -> Vec<f64> {
+    let evidence =
+        |found: &HeldOut| power * found.own().iter().map(|p| p.ln()).sum::<f64>() / found.repeats as f64;
     let logs: Vec<f64> =
         held_out.iter().zip(prior).map(|(found, prior)| prior.ln() + evidence(found)).collect();
     let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -130,46 +141,33 @@ pub(super) fn posterior(held_out: &[HeldOut], prior: &[f64]) -> Vec<f64> {
     mass.into_iter().map(|mass| mass / total).collect()
 }
 
-/// How often the weighted teachers are right together on labels that were held out.
+/// How often the weighted teachers are right together on labels that were held out, in the repeats that all of them saw.
 pub(super) fn together(held_out: &[HeldOut], teachers: &[Teacher]) -> f64 {
-    let mut p = Array2::<f64>::zeros(held_out[0].p.dim());
+    let n = held_out.iter().map(|found| found.y.len()).min().unwrap_or(0);
+    let mut p = Array2::<f64>::zeros((n, held_out[0].p.ncols()));
     for (found, teacher) in held_out.iter().zip(teachers) {
-        p.scaled_add(teacher.weight, &found.p);
+        p.scaled_add(teacher.weight, &found.p.slice(ndarray::s![..n, ..]));
     }
-    semisup::metrics::accuracy(&arg_max(p.view()), &held_out[0].y)
+    semisup::metrics::accuracy(&arg_max(p.view()), &held_out[0].y[..n])
 }
 
-/// Teachers and their weights: those that make held-out labels most probable,
+/// Teachers and how much each counts: by how much it was trusted before, and by the probability it gives to held-out
+/// labels,
 ///
 /// ```text
-/// maximise  sum_i log sum_g w_g p_g(y_i) + sum_g c_g log w_g
+/// w_g ~ trust_g prod_i p_g(y_i)^(POWER / repeats)
 /// ```
 ///
-/// by EM. The last term, pseudo-counts of c_g labels, keeps few labels from silencing any.
-pub(super) fn weighted(held_out: &[HeldOut], pseudo_counts: &[f64]) -> Vec<Teacher> {
-    let own: Vec<Vec<f64>> = held_out.iter().map(HeldOut::own).collect();
-    let n = own[0].len();
-    let normalised = |mass: Vec<f64>| {
-        let total: f64 = mass.iter().sum();
-        mass.into_iter().map(|mass| mass / total).collect::<Vec<f64>>()
-    };
-    let mut w = normalised(pseudo_counts.to_vec());
-    for _ in 0..200 {
-        let mut mass = pseudo_counts.to_vec();
-        for i in 0..n {
-            let total: f64 = own.iter().zip(&w).map(|(own, w)| w * own[i]).sum();
-            for ((mass, own), w) in mass.iter_mut().zip(&own).zip(&w) {
-                *mass += w * own[i] / total / REPEATS as f64;
-            }
-        }
-        w = normalised(mass);
-    }
+/// The power is below 1 because labels of one problem, predicted from each other, are not independent: ten of them
+/// hardly move the weights, fifty can turn them.
+pub(super) fn weighted(held_out: &[HeldOut], trust: &[f64]) -> Vec<Teacher> {
+    let weights = posterior_of_power(held_out, trust, POWER);
     let teacher = |(found, weight): (&HeldOut, f64)| Teacher {
         method: found.method,
         temperature: found.temperature,
         weight,
     };
-    held_out.iter().zip(w).map(teacher).collect()
+    held_out.iter().zip(weights).map(teacher).collect()
 }
 
 #[cfg(test)]
@@ -183,7 +181,7 @@ mod tests {
         let method = TeacherMethod::SelfTraining { c: 1.0, threshold: 0.75 };
         let held_out = |right: fn(usize) -> f64| {
             let p = Array2::from_shape_fn((n, 2), |(i, k)| if k == y[i] { right(i) } else { 1.0 - right(i) });
-            HeldOut { method, temperature: 1.0, p, y: y.clone() }
+            HeldOut { method, temperature: 1.0, p, y: y.clone(), repeats: 1 }
         };
         vec![
             held_out(|_| 0.95),
@@ -196,13 +194,20 @@ mod tests {
     fn weight_goes_to_the_teacher_that_is_right() {
         let found = three();
         assert_eq!([found[0].accuracy(), found[1].accuracy()], [1.0, 0.8]);
-        let weights = |pseudo_counts: &[f64]| {
-            weighted(&found, pseudo_counts).iter().map(|teacher| teacher.weight).collect::<Vec<_>>()
-        };
+        let weights =
+            |trust: &[f64]| weighted(&found, trust).iter().map(|teacher| teacher.weight).collect::<Vec<_>>();
         let even = weights(&[1.0; 3]);
         assert!(even[0] > 0.8 && even[1] > even[2] && even[2] > 0.0, "{even:?}");
-        let believed = weights(&[1.0, 1.0, 300.0]);
-        assert!(believed[2] > 0.8, "{believed:?}: what is believed firmly is hardly moved by 30 labels");
+        let few: Vec<HeldOut> = found
+            .iter()
+            .map(|found| HeldOut {
+                p: found.p.slice(ndarray::s![..4, ..]).to_owned(),
+                y: found.y[..4].to_vec(),
+                ..*found
+            })
+            .collect();
+        let believed = weighted(&few, &[1.0, 1.0, 8.0]);
+        assert!(believed[2].weight > 0.5, "{believed:?}: four labels do not turn what is believed");
         let posterior = posterior(&found, &[0.2, 0.4, 0.4]);
         assert!(posterior[0] > 0.95 && (posterior.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{posterior:?}");
     }

@@ -73,7 +73,17 @@ impl ClusterLogistic {
     /// Fits rows x `[n, dim]`: clusters of all rows, and logistic regression on those with a class in y `[n]`. `c` is the
     /// inverse of the L2 penalty, as scikit-learn defines it.
     pub fn fit(x: ArrayView2<f64>, y: &[Option<usize>], n_classes: usize, c: f64, seed: u64) -> Result<Self> {
-        let clusters = ClusterFeatures::fit(x, n_classes, seed)?;
+        Self::fit_with(ClusterFeatures::fit(x, n_classes, seed)?, x, y, n_classes, c)
+    }
+
+    /// [`ClusterLogistic::fit`] with clusters that are known already: they do not depend on labels.
+    pub fn fit_with(
+        clusters: ClusterFeatures,
+        x: ArrayView2<f64>,
+        y: &[Option<usize>],
+        n_classes: usize,
+        c: f64,
+    ) -> Result<Self> {
         let rows: Vec<usize> = (0..y.len()).filter(|&row| y[row].is_some()).collect();
         let labels: Vec<Option<usize>> = rows.iter().map(|&row| y[row]).collect();
         let x = x.select(Axis(0), &rows);
