@@ -150,6 +150,7 @@ impl Args {
                 every: self.output.checkpoint_every,
                 resume,
             }),
+            memory: self.output.memory,
             ..Request::new(source)
         })
     }

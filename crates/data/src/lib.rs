@@ -47,7 +47,7 @@ pub use encoding::{Encoded, Encoding, Feature, Likelihood, Role, Wave};
 pub use error::{Error, wording};
 pub use frame::{Cells, Column, Frame, TextCells, number_text, read_number, shows_infinity};
 pub use image::{Image, ImageLayout};
-pub use schema::{ColumnKind, Concern, Cycle, DeclaredKind, Labels, Schema, labels, labels_of};
+pub use schema::{ColumnKind, Concern, Cycle, DeclaredKind, Labels, Schema, is_labelled, labels, labels_of};
 
 /// What a fallible function of this crate returns.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -42,7 +42,7 @@ mod validate;
 pub(crate) use codes::are_codes;
 pub(crate) use date::are_cycles;
 pub use date::{Cycle, DateFormat};
-pub use labels::{Labels, labels, labels_of};
+pub use labels::{Labels, is_labelled, labels, labels_of};
 pub use numbers::NumberFacts;
 pub(crate) use numbers::median;
 pub(crate) use snap::snap;

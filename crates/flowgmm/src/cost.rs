@@ -8,8 +8,8 @@
 //!
 //! | stage | rows | and |
 //! |---|---|---|
-//! | preparation | as given, made normal, preprocessed | the products that principal directions come from, teachers' graphs |
-//! | first batch | as given, preprocessed, in single precision | activations of the rows that initialise the flow, or are scored |
+//! | preparation | as given, those that maps are learnt from, those that teachers see | the products that principal directions come from, teachers' graphs |
+//! | first batch | as given, preprocessed in single precision | activations of the rows that initialise the flow, or are scored |
 //! | training | the same | weights with their optimiser's state, activations of a step |
 //! | certificate | the same | weights, activations of some rows in double precision |
 //!
@@ -25,6 +25,7 @@ use crate::{
     Error, Result,
     config::{Calibration, Dequantise, FitConfig, Prepare},
     memory,
+    prepared::{MAPPED, TAUGHT},
     teachers::TeacherMethod,
     units,
 };
@@ -200,14 +201,22 @@ pub(crate) fn steps(config: &FitConfig) -> f64 {
 
 /// Bytes of the rows while preprocessing is learnt and applied, and teachers look at them.
 fn preparing(config: &FitConfig, data: &SemiSupervised, dim: usize) -> f64 {
-    let copies = if config.teachers.is_empty() { 3.0 } else { 4.0 };
-    data.n() as f64 * DOUBLE * (copies * data.dim() as f64 + dim as f64)
+    let (n, columns) = (data.n() as f64, data.dim() as f64);
+    let mapped = 2.0 * n.min(MAPPED as f64) * columns;
+    let taught = if config.teachers.is_empty() { 1.0 } else { 2.0 };
+    let taught = taught_rows(data) * (taught * columns + dim as f64);
+    DOUBLE * (n * columns + mapped.max(taught))
 }
 
-/// Bytes of the rows while a flow is trained: as given, preprocessed, and in single precision for the batches.
+/// Bytes of the rows while a flow is trained: as given, and preprocessed in single precision for the batches.
 fn resting(config: &FitConfig, data: &SemiSupervised, dim: usize) -> f64 {
     let given = if config.dequantise == Dequantise::Off { 1.0 } else { 2.0 };
-    data.n() as f64 * (DOUBLE * (given * data.dim() as f64 + dim as f64) + SINGLE * dim as f64)
+    data.n() as f64 * (DOUBLE * given * data.dim() as f64 + SINGLE * dim as f64)
+}
+
+/// Rows that teachers see.
+fn taught_rows(data: &SemiSupervised) -> f64 {
+    data.n().min(data.labelled().len() + TAUGHT) as f64
 }
 
 /// Bytes of principal directions and of teachers' graphs.
@@ -221,7 +230,7 @@ fn preprocessing(config: &FitConfig, data: &SemiSupervised) -> f64 {
         TeacherMethod::SelfTraining { .. } | TeacherMethod::Experts { .. } => 0.0,
     };
     let graph: f64 = config.teachers.iter().map(|teacher| neighbours(&teacher.method)).sum();
-    directions + data.n() as f64 * graph * 2.0 * (DOUBLE + DOUBLE)
+    directions + taught_rows(data) * graph * 2.0 * (DOUBLE + DOUBLE)
 }
 
 /// Bytes of the matrix of products that principal directions come from, its eigenvectors and a copy.

@@ -50,6 +50,9 @@ pub struct Request {
     pub overrides: Vec<Override>,
     /// Where and how often the state of training is kept, and whether to go on from it.
     pub checkpoint: Option<Checkpoint>,
+    /// Bytes that a fit to a table may take; half of what is free if absent. Of a table that needs more, labelled rows and a
+    /// random part of the others are learnt from.
+    pub memory: Option<u64>,
 }
 
 /// Where and how often the state of training is kept.
@@ -77,6 +80,7 @@ impl Request {
             preset: Preset::Auto,
             overrides: Vec::new(),
             checkpoint: None,
+            memory: None,
         }
     }
 
@@ -93,7 +97,7 @@ impl Request {
     }
 
     /// The seed that overrides ask for, or 0.
-    fn seed(&self) -> u64 {
+    pub(crate) fn seed(&self) -> u64 {
         let mut seeds = self.overrides.iter().rev().filter_map(|change| change.at("seed")?.as_u64());
         seeds.next().unwrap_or(0)
     }

@@ -30,7 +30,7 @@ const LEAST_KEPT: usize = 19;
 /// Unlabelled rows that teachers see, at most: graphs grow faster than their rows, and the flow sees the rest.
 pub(crate) const TAUGHT: usize = 30_000;
 /// Rows that maps of columns and principal directions are learnt from, at most.
-const MAPPED: usize = 200_000;
+pub(crate) const MAPPED: usize = 200_000;
 /// Rows that are mapped to the flow's space at once.
 const PART: usize = 16_384;
 /// With fewer unlabelled rows of a table, none is kept from the flow.

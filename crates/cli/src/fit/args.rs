@@ -69,6 +69,10 @@ pub struct OutputArgs {
     /// With --learner: class and probabilities of every row or image, those with a label too, in their order
     #[arg(long, value_name = "OUT", hide_short_help = true)]
     pub predictions: Option<PathBuf>,
+    /// Memory that a fit to a table may take, such as 2G or 500M; of more rows than fit, a random part is learnt from, labelled
+    /// ones first [default: half of what is free]
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub memory: Option<u64>,
 }
 
 /// How `fit` learns.
@@ -114,6 +118,29 @@ pub struct SettingArgs {
         hide_long_help = true
     )]
     pub engine: Option<Engine>,
+}
+
+/// The least memory that may be asked for: less would not hold the program and a flow.
+const LEAST_MEMORY: f64 = 100.0 * 1024.0 * 1024.0;
+
+/// Bytes: `500M`, `2G`, `1.5GiB`, or a plain number.
+fn bytes(text: &str) -> std::result::Result<u64, String> {
+    let wanted = || "expected a size such as 500M or 2G".to_string();
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let unit = match unit.to_ascii_uppercase().trim_end_matches('B').trim_end_matches('I') {
+        "" => 0,
+        "K" => 1,
+        "M" => 2,
+        "G" => 3,
+        "T" => 4,
+        _ => return Err(wanted()),
+    };
+    let bytes = number.parse::<f64>().map_err(|_| wanted())? * 1024f64.powi(unit);
+    match bytes >= LEAST_MEMORY {
+        true => Ok(bytes as u64),
+        false => Err("a fit needs 100M at least".into()),
+    }
 }
 
 fn seconds(text: &str) -> std::result::Result<Duration, String> {

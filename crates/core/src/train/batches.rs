@@ -308,6 +308,7 @@ pub(super) fn jitter(values: &mut [f32], sigma: f64, rng: &mut Rng) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tensor::to_vec;
 
     #[test]
     fn every_pass_shows_every_row_once_and_each_in_another_order() {
@@ -341,10 +342,10 @@ mod tests {
         let mut seen = Vec::new();
         for step in 0..12 {
             let batch = batches.batch(step, None, &place).unlabelled.expect("there are unlabelled rows");
-            let x: Vec<f32> = batch.x.to_data().to_vec().unwrap();
+            let x = to_vec(&batch.x);
             match batch.soft_targets {
                 Some(q) => {
-                    let q: Vec<f32> = q.to_data().to_vec().unwrap();
+                    let q = to_vec(&q);
                     assert!(step < 4);
                     for (i, x) in x.iter().enumerate() {
                         let class = (0..3).find(|k| q[3 * i + k] == 1.0).expect("a class");

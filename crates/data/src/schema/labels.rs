@@ -42,6 +42,12 @@ pub fn labels(frame: &Frame, label: &str, unlabelled_values: &[String]) -> Resul
     Ok(Labels { y, classes, warnings })
 }
 
+/// Which rows have a label, as [`labels`] reads them.
+pub fn is_labelled(frame: &Frame, label: &str, unlabelled_values: &[String]) -> Result<Vec<bool>> {
+    let (y, _) = read(column(frame, label)?, unlabelled_values);
+    Ok(y.iter().map(Option::is_some).collect())
+}
+
 /// Reads the label column with the classes of a model. A label that is no class as it is written is matched by value, if
 /// one class alone has this value: `2.0` is the class `2`, and `2` the class `2.0` or `02`.
 pub fn labels_of(frame: &Frame, label: &str, classes: &[String]) -> Result<Vec<Option<usize>>> {

@@ -44,37 +44,6 @@ impl Source {
         let chunks = Chunks::Memory { frames, frame: 0, row: 0 };
         Ok(Frames { chunks, warnings: Vec::new(), name: self.name() })
     }
-
-    /// All rows as one table, and what is odd about its file. `read` is told how many rows are read, and may end it.
-    pub(crate) fn whole_frame(
-        &self,
-        literal: &[&str],
-        read: &mut dyn FnMut(usize) -> Result<()>,
-    ) -> Result<(Frame, Vec<String>)> {
-        let reader = match &self.origin {
-            Origin::Path(path) => flowgmm_tables::open(path.as_path(), &options(&self.reading, literal))?,
-            Origin::Frames(frames) => {
-                let mut rest = frames.iter();
-                let mut all = rest.next().ok_or(Error::Content("a table without rows".into()))?.clone();
-                rest.try_for_each(|frame| all.append(frame.clone(), &[]))?;
-                return Ok((all, Vec::new()));
-            }
-            Origin::Matrix { x, columns } => return Ok((frame_of(x.view(), columns)?, Vec::new())),
-            Origin::Images(_) => {
-                return Err(Error::Content("these are images, and a table is needed".into()));
-            }
-        };
-        let warnings = reader.warnings().iter().map(|warning| warning.to_string()).collect();
-        let mut all: Option<Frame> = None;
-        for chunk in reader {
-            match &mut all {
-                None => all = Some(chunk?),
-                Some(all) => all.append(chunk?, &[])?,
-            }
-            read(all.as_ref().map_or(0, Frame::n))?;
-        }
-        Ok((all.ok_or(Error::Content("a table without rows".into()))?, warnings))
-    }
 }
 
 impl Frames {

@@ -13,6 +13,7 @@ mod matching;
 mod memory;
 mod sample;
 mod substitutions;
+mod thinned;
 pub(crate) mod training;
 
 use std::path::{Path, PathBuf};

@@ -4,16 +4,19 @@ use flowgmm_data::{ColumnKind, DeclaredKind, Encoding, Frame, Labels as TableLab
 use ndarray::{Array2, Axis};
 use semisup::SemiSupervised;
 
-use super::{Labels, Origin, Source, images::Images};
+use super::{Labels, Origin, Source, images::Images, thinned::Thinned};
 use crate::{
-    Error, Request, Result,
+    Error, Request, Result, memory,
     observer::{Control, Observer, Phase, watched},
     recipe::Decision,
     rows::{Rows, text::Embedder},
+    units,
 };
 
 /// Images decoded at a time.
 const IMAGES: usize = 512;
+/// Bytes of a fit that do not depend on the number of rows: the program, teachers of a sample, the flow.
+const FIXED: f64 = 150e6;
 /// As many classes as this, mostly of one row, are no classes.
 const TOO_MANY: usize = 20;
 
@@ -101,25 +104,39 @@ fn of_matrix(source: &Source, x: &Array2<f64>, columns: &[String]) -> Result<Tra
 fn of_table(request: &Request, observer: &mut dyn Observer) -> Result<Training> {
     let source = &request.source;
     let label = source.label().ok_or_else(|| source.label_needed())?;
-    let (mut frame, mut warnings) = source.whole_frame(&[label], &mut |rows| heed(observer, rows, source))?;
-    let mut origins = Origins::default();
-    origins.add(frame.name(), frame.lines());
-    let labels = flowgmm_data::labels(&frame, label, &request.unlabelled_values)?;
-    check_labels(&frame, label, &labels)?;
-    let TableLabels { mut y, classes, warnings: odd } = labels;
+    let bytes = request.memory.map_or_else(|| 0.5 * memory::available(), |bytes| bytes as f64);
+    // The rest is for the program, the teachers and the flow.
+    let mut table = Thinned::new(bytes - FIXED.min(0.5 * bytes), request.seed());
+    let chunks = source.frames(&[label])?;
+    let mut warnings = chunks.warnings.clone();
+    for chunk in chunks {
+        let chunk = chunk?;
+        let known = flowgmm_data::is_labelled(&chunk, label, &request.unlabelled_values)?;
+        table.add(chunk, |row| known[row], &[])?;
+        heed(observer, table.seen, source)?;
+    }
+    let frame = table.frame()?;
+    let labels = flowgmm_data::labels(frame, label, &request.unlabelled_values)?;
+    check_labels(frame, label, &labels)?;
+    let TableLabels { y, classes, warnings: odd } = labels;
     warnings.extend(odd.into_iter().map(|warning| warning.message));
     let features: Vec<String> = frame.column_names().into_iter().filter(|name| name != label).collect();
+    table.set_labels(y);
     for more in &request.unlabelled {
         let chunks = more.frames(&[label])?;
         warnings.extend(chunks.warnings.clone());
         for chunk in chunks {
-            let chunk = chunk?;
-            origins.add(chunk.name(), chunk.lines());
-            frame.append(chunk, &features)?;
-            heed(observer, frame.n(), more)?;
+            // Labels of those files are not looked at.
+            table.add(chunk?, |_| false, &features)?;
+            heed(observer, table.seen, more)?;
         }
     }
-    y.resize(frame.n(), None); // labels of those files are not looked at
+    if request.texts.is_empty() && table.is_large() {
+        let schema = Schema::infer(table.frame()?, Some(label), &request.declared)?;
+        table.fit(Encoding::learn(&schema, table.frame()?)?.feature_names().len());
+    }
+    let (kept, seen) = (table.n(), table.seen);
+    let (mut frame, y, origins) = table.into_parts()?;
     let mut texts = Vec::new();
     if !request.texts.is_empty() {
         let mut embedder = Embedder::open(&source.reading.text, &request.texts)?;
@@ -139,8 +156,20 @@ fn of_table(request: &Request, observer: &mut dyn Observer) -> Result<Training> 
     warnings.extend(schema_warnings(&schema));
     let data = SemiSupervised::new(x, y, classes, encoding.feature_names())?.with_steps(encoding.steps());
     let rows = Rows::Table { encoding, texts, label: Some(label.to_string()) };
-    let decisions = schema_decisions(&schema);
+    let mut decisions = schema_decisions(&schema);
+    if kept < seen {
+        decisions.insert(0, let_go(kept, seen, bytes));
+    }
     Ok(Training { data, rows, schema: Some(schema), origins, warnings, decisions })
+}
+
+/// Which rows are learnt from, where not all fit in memory.
+fn let_go(kept: usize, seen: usize, bytes: f64) -> Decision {
+    Decision {
+        what: "rows".into(),
+        choice: format!("{kept} of {seen}: labelled ones first, the others drawn at random"),
+        why: format!("more would not fit in {}; --memory allows more, or less", units::bytes(bytes)),
+    }
 }
 
 /// So many rows are read; an error if the observer wants to stop.
@@ -306,7 +335,7 @@ pub struct Origins {
 
 impl Origins {
     /// Rows from these lines of a file come next.
-    fn add(&mut self, file: &str, lines: &[u64]) {
+    pub(super) fn add(&mut self, file: &str, lines: &[u64]) {
         if self.files.last().is_none_or(|(_, name)| name != file) {
             self.files.push((self.lines.len(), file.to_string()));
         }
