@@ -71,7 +71,7 @@ pub struct OutputArgs {
     pub predictions: Option<PathBuf>,
     /// Memory that a fit to a table may take, such as 2G or 500M; of more rows than fit, a random part is learnt from, labelled
     /// ones first [default: half of what is free]
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = bytes, hide_short_help = true)]
     pub memory: Option<u64>,
 }
 

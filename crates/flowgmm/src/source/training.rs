@@ -16,7 +16,7 @@ use crate::{
 /// Images decoded at a time.
 const IMAGES: usize = 512;
 /// Bytes of a fit that do not depend on the number of rows: the program, teachers of a sample, the flow.
-const FIXED: f64 = 150e6;
+const FIXED: f64 = 180e6;
 /// As many classes as this, mostly of one row, are no classes.
 const TOO_MANY: usize = 20;
 
