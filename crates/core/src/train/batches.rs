@@ -358,7 +358,7 @@ mod tests {
                 }
             }
         }
-        seen.sort_by(f32::total_cmp);
+        seen.sort_by(f64::total_cmp);
         seen.dedup();
         assert!(seen.len() > 7, "{seen:?}: all rows, not the taught ones alone");
     }

@@ -168,7 +168,7 @@ mod tests {
     }
 
     fn is_tenth(line: u64) -> bool {
-        line % 10 == 0
+        line.is_multiple_of(10)
     }
 
     /// 10,000 rows in chunks, of which every tenth is labelled, thinned to about `bytes`.
@@ -209,9 +209,9 @@ mod tests {
         table.fit(0);
         let (frame, y, origins) = table.into_parts().unwrap();
         assert_eq!((frame.n(), y.len()), (60, 60));
-        for row in 0..60 {
+        for (row, class) in y.into_iter().enumerate() {
             let line = frame.line(row);
-            assert_eq!(y[row], (line < 5).then_some(line as usize % 2));
+            assert_eq!(class, (line < 5).then_some(line as usize % 2));
             assert_eq!(origins.of(row), format!("{}:{line}", if line < 100 { "a" } else { "b" }));
         }
     }
