@@ -156,9 +156,7 @@ pub(crate) fn dispatch<K: Kernel>(kernel: K) {
 fn of_process() -> Level {
     static CHOSEN: OnceLock<Level> = OnceLock::new();
     *CHOSEN.get_or_init(|| {
-        let wanted = std::env::var(ENVIRONMENT).ok();
-        let chosen = wanted.and_then(|wanted| levels().find(|level| level.word() == wanted));
-        chosen.or(levels().next()).unwrap_or(Level::Portable)
+        wanted().and_then(|name| named(&name)).or(levels().next()).unwrap_or(Level::Portable)
     })
 }
 
