@@ -139,11 +139,25 @@ pub fn instruction_sets() -> Vec<&'static str> {
 
 /// What is wrong with the value of [`ENVIRONMENT`], if anything: then the widest instruction set is used.
 pub fn check_environment() -> Result<(), String> {
-    let Ok(wanted) = std::env::var(ENVIRONMENT) else { return Ok(()) };
-    match levels().any(|level| level.word() == wanted) {
-        true => Ok(()),
-        false => Err(format!("{ENVIRONMENT} is '{wanted}'. This CPU has {}", instruction_sets().join(", "))),
+    match wanted() {
+        Some(wanted) if named(&wanted).is_none() => {
+            let sets = instruction_sets().join(", ");
+            Err(format!(
+                "{ENVIRONMENT} is '{wanted}', and this CPU has {sets}: name one of them, or unset it"
+            ))
+        }
+        _ => Ok(()),
     }
+}
+
+/// The instruction set that the environment names; an empty name is none.
+fn wanted() -> Option<String> {
+    let name = std::env::var(ENVIRONMENT).ok()?.trim().to_ascii_lowercase();
+    (!name.is_empty()).then_some(name)
+}
+
+fn named(word: &str) -> Option<Level> {
+    levels().find(|level| level.word() == word)
 }
 
 /// Runs `kernel` at the widest level of this CPU.
@@ -155,9 +169,8 @@ pub(crate) fn dispatch<K: Kernel>(kernel: K) {
 /// The level of this process: as the environment says, if this CPU has it, else the widest.
 fn of_process() -> Level {
     static CHOSEN: OnceLock<Level> = OnceLock::new();
-    *CHOSEN.get_or_init(|| {
-        wanted().and_then(|name| named(&name)).or(levels().next()).unwrap_or(Level::Portable)
-    })
+    *CHOSEN
+        .get_or_init(|| wanted().and_then(|name| named(&name)).or(levels().next()).unwrap_or(Level::Portable))
 }
 
 #[cfg(not(test))]

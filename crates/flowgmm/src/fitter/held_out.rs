@@ -144,11 +144,20 @@ pub(super) fn flow_weight(flow: ArrayView2<f64>, forest: ArrayView2<f64>, y: &[u
         let prior = (a - 1.0) * w.ln() + (b - 1.0) * (1.0 - w).ln();
         prior + of_labels.iter().map(|(flow, forest)| (w * flow + (1.0 - w) * forest).ln()).sum::<f64>()
     };
-    let weights: Vec<f64> = (0..GRID).map(|i| (i as f64 + 0.5) / GRID as f64).collect();
-    let logs: Vec<f64> = weights.iter().map(|&w| log_posterior(w)).collect();
-    let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let mass: Vec<f64> = logs.iter().map(|log| (log - most).exp()).collect();
-    weights.iter().zip(&mass).map(|(w, mass)| w * mass).sum::<f64>() / mass.iter().sum::<f64>()
+    mean_under((0..GRID).map(|i| (i as f64 + 0.5) / GRID as f64), log_posterior)
+}
+
+/// The mean of points, each weighed by the exponential of a log density that need not be normalised.
+pub(super) fn mean_under(points: impl Iterator<Item = f64>, log_density: impl Fn(f64) -> f64) -> f64 {
+    let points: Vec<(f64, f64)> = points.map(|point| (point, log_density(point))).collect();
+    let most = points.iter().map(|(_, log)| *log).fold(f64::NEG_INFINITY, f64::max);
+    let (mut sum, mut total) = (0.0, 0.0);
+    for (point, log) in points {
+        let mass = (log - most).exp();
+        sum += mass * point;
+        total += mass;
+    }
+    sum / total
 }
 
 /// The mean of the prior, where no label can be held out.

@@ -9,7 +9,7 @@ use ndarray::{Array2, ArrayView2};
 use semisup::{SemiSupervised, metrics::arg_max};
 
 use super::{
-    held_out::{HeldOut, flow_weight, prior_weight},
+    held_out::{HeldOut, flow_weight, mean_under, prior_weight},
     some_rows,
 };
 use crate::model::{
@@ -67,18 +67,13 @@ fn tempered_joint(held: &HeldOut, flow: &Model) -> Array2<f64> {
 
 /// The mean temperature given what a blend says of held-out labels: log m `[n, K]`, classes `[n]`.
 fn temperature(log_m: ArrayView2<f64>, y: &[usize]) -> f64 {
-    let deviations: Vec<f64> =
-        (0..GRID).map(|i| SPREADS * (2.0 * i as f64 / (GRID - 1) as f64 - 1.0)).collect();
-    let log_t = |deviation: f64| MEAN + SPREAD * deviation;
-    let log_posterior = |deviation: f64| {
-        let log_p = tempered(log_m, log_t(deviation).exp());
-        y.iter().enumerate().map(|(i, &k)| log_p[[i, k]]).sum::<f64>() - 0.5 * deviation * deviation
+    let log_t = (0..GRID).map(|i| MEAN + SPREAD * SPREADS * (2.0 * i as f64 / (GRID - 1) as f64 - 1.0));
+    let log_posterior = |log_t: f64| {
+        let log_p = tempered(log_m, log_t.exp());
+        let own = y.iter().enumerate().map(|(i, &k)| log_p[[i, k]]).sum::<f64>();
+        own - 0.5 * ((log_t - MEAN) / SPREAD).powi(2)
     };
-    let logs: Vec<f64> = deviations.iter().map(|&deviation| log_posterior(deviation)).collect();
-    let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let mass: Vec<f64> = logs.iter().map(|log| (log - most).exp()).collect();
-    let mean = deviations.iter().zip(&mass).map(|(deviation, mass)| log_t(*deviation) * mass).sum::<f64>();
-    (mean / mass.iter().sum::<f64>()).exp()
+    mean_under(log_t, log_posterior).exp()
 }
 
 /// The mean probability of the predicted class.
