@@ -7,16 +7,24 @@
 //! ```
 //!
 //! `W` is scalars, each broadcast once; `x` and `y` are feature-major, their second index in vectors. A
-//! tile of `MV` vectors x `NR` features of `y` lives in registers (24 of the 32 AVX-512 registers) while
+//! tile of `MV` vectors x `NR` features of `y` lives in registers (24 of the 32 of AVX-512, 12 of the 16 of AVX2) while
 //! `k` runs: far fewer loads than multiply-adds, and nothing to pack. Scalars may as well be read down the columns of
 //! a matrix, so only the gradient of weights needs a transposed operand.
+//!
+//! AVX-512 takes the four lanes of a panel at once and all of `k`. Narrower sets take one lane at a time, and [`DEPTH`] of
+//! `k`: the lanes share weights and `x` from the nearest cache. Sums run in one order on all of them.
 
 #![allow(
     clippy::needless_range_loop,
     reason = "loops over register arrays, unrolled by their constant bounds"
 )]
 
-use crate::simd::{Kernel, Lane, Lanes};
+use crate::simd::{Grid, Kernel, Lane, Lanes, multiply_add};
+use std::ops::Range;
+
+/// How many terms of every sum a narrow instruction set takes at a time: with four lanes of rows, 24 KiB of `x`, which
+/// stay in the nearest cache while all weights pass by.
+const DEPTH: usize = 96;
 
 /// What the sum starts from.
 #[derive(Clone, Copy)]
@@ -71,130 +79,151 @@ impl Kernel for Linear<'_> {
 impl Linear<'_> {
     #[inline(always)]
     fn with<L: Lanes, const COLUMNS: bool>(&mut self, w: &[f32]) {
-        // AVX-512 takes the whole width of a panel, narrower sets one lane at a time.
+        let n_in = self.x.len() / self.lanes;
+        // AVX-512 takes the whole width of a panel.
         match self.lanes {
-            4 if L::WIDE => self.features::<L, 4, 6, COLUMNS>(w, 0),
-            3 if L::WIDE => self.features::<L, 3, 8, COLUMNS>(w, 0),
-            2 if L::WIDE => self.features::<L, 2, 8, COLUMNS>(w, 0),
-            1 if L::WIDE => self.features::<L, 1, 12, COLUMNS>(w, 0),
-            lanes => {
-                for v in 0..lanes {
-                    self.features::<L, 1, 6, COLUMNS>(w, v);
+            4 if L::WIDE => self.features::<L, 4, 6, COLUMNS>(w),
+            3 if L::WIDE => self.features::<L, 3, 8, COLUMNS>(w),
+            2 if L::WIDE => self.features::<L, 2, 8, COLUMNS>(w),
+            1 if L::WIDE => self.features::<L, 1, 12, COLUMNS>(w),
+            _ => {
+                let blocks = n_in.div_ceil(DEPTH).max(1);
+                for b in 0..blocks {
+                    let depth = b * n_in / blocks..(b + 1) * n_in / blocks;
+                    self.block::<L, COLUMNS>(w, depth);
                 }
             }
         }
     }
 
-    /// Lanes `v..v + MV` of all features, `NR` at a time, the rest in smaller tiles.
+    /// All lanes of all features, `NR` at a time, the rest in smaller tiles.
     #[inline(always)]
-    fn features<L: Lanes, const MV: usize, const NR: usize, const COLUMNS: bool>(
-        &mut self,
-        w: &[f32],
-        v: usize,
-    ) {
+    fn features<L: Lanes, const MV: usize, const NR: usize, const COLUMNS: bool>(&mut self, w: &[f32]) {
         let features = self.y.len() / self.lanes;
-        let ahead = if v == 0 { self.ahead } else { &[] };
-        let mut ahead = ahead.chunks(ahead.len().div_ceil((features / NR).max(1)).max(1));
+        let depth = 0..self.x.len() / self.lanes;
+        let mut ahead = shares(self.ahead, features / NR);
         let mut j = 0;
         while j + NR <= features {
-            for lane in ahead.next().unwrap_or(&[]) {
-                L::prefetch(lane.0.as_ptr());
-            }
-            self.tile::<L, MV, NR, COLUMNS>(w, v, j);
+            ask_for::<L>(ahead.next().unwrap_or(&[]));
+            ask_for::<L>(self.gate(j + NR..(j + 2 * NR).min(features)));
+            self.tile::<L, MV, NR, COLUMNS>(w, 0, j, depth.clone());
             j += NR;
         }
         while j + 4 <= features {
-            self.tile::<L, MV, 4, COLUMNS>(w, v, j);
+            self.tile::<L, MV, 4, COLUMNS>(w, 0, j, depth.clone());
             j += 4;
         }
         while j < features {
-            self.tile::<L, MV, 1, COLUMNS>(w, v, j);
+            self.tile::<L, MV, 1, COLUMNS>(w, 0, j, depth.clone());
             j += 1;
         }
     }
 
+    /// The share of `depth` in all sums: tiles of up to six features and one lane, all lanes before the next features,
+    /// so that weights are read once and `x` stays in the nearest cache.
+    #[inline(always)]
+    fn block<L: Lanes, const COLUMNS: bool>(&mut self, w: &[f32], depth: Range<usize>) {
+        let (features, lanes) = (self.y.len() / self.lanes, self.lanes);
+        let tiles = features.div_ceil(6);
+        let mut ahead = shares(if depth.start == 0 { self.ahead } else { &[] }, tiles);
+        for t in 0..tiles {
+            // Sizes that differ by at most one: a tile of one feature would wait for each of its own sums.
+            let (j, end) = (t * features / tiles, (t + 1) * features / tiles);
+            let next = end..(end + 6).min(features);
+            ask_for::<L>(ahead.next().unwrap_or(&[]));
+            self.ask_for_weights::<L, COLUMNS>(w, next.clone(), &depth);
+            if depth.end == self.x.len() / lanes {
+                ask_for::<L>(self.gate(next));
+            }
+            let mut v = 0;
+            while v < lanes {
+                v += match end - j {
+                    6 => self.tile::<L, 1, 6, COLUMNS>(w, v, j, depth.clone()),
+                    5 => self.tile::<L, 1, 5, COLUMNS>(w, v, j, depth.clone()),
+                    4 => self.tile::<L, 1, 4, COLUMNS>(w, v, j, depth.clone()),
+                    3 if v + 2 <= lanes => self.tile::<L, 2, 3, COLUMNS>(w, v, j, depth.clone()),
+                    3 => self.tile::<L, 1, 3, COLUMNS>(w, v, j, depth.clone()),
+                    2 if v + 2 <= lanes => self.tile::<L, 2, 2, COLUMNS>(w, v, j, depth.clone()),
+                    2 => self.tile::<L, 1, 2, COLUMNS>(w, v, j, depth.clone()),
+                    _ if v + 4 <= lanes => self.tile::<L, 4, 1, COLUMNS>(w, v, j, depth.clone()),
+                    _ => self.tile::<L, 1, 1, COLUMNS>(w, v, j, depth.clone()),
+                };
+            }
+        }
+    }
+
+    /// Asks for the weights of the next tile, which may live in a far cache.
+    #[inline(always)]
+    fn ask_for_weights<L: Lanes, const COLUMNS: bool>(
+        &self,
+        w: &[f32],
+        next: Range<usize>,
+        depth: &Range<usize>,
+    ) {
+        let (n_in, features) = (self.x.len() / self.lanes, self.y.len() / self.lanes);
+        if COLUMNS {
+            for k in depth.clone() {
+                L::prefetch(w[k * features..].as_ptr().wrapping_add(next.end));
+            }
+        } else {
+            for row in next {
+                for line in w[row * n_in..][depth.clone()].chunks(16) {
+                    L::prefetch(line.as_ptr());
+                }
+            }
+        }
+    }
+
+    /// What masks the results of some features.
+    #[inline(always)]
+    fn gate(&self, features: Range<usize>) -> &[Lane] {
+        match self.finish {
+            Finish::MaskedBy(gate) => &gate[features.start * self.lanes..features.end * self.lanes],
+            _ => &[],
+        }
+    }
+
+    /// The share of `depth` in the sums of lanes `v..v + MV` and features `j..j + NR`. Returns `MV`.
     #[inline(always)]
     fn tile<L: Lanes, const MV: usize, const NR: usize, const COLUMNS: bool>(
         &mut self,
         w: &[f32],
         v: usize,
         j: usize,
-    ) {
-        let sums = if COLUMNS {
-            self.down_columns::<L, MV, NR>(w, v, j)
-        } else {
-            self.along_rows::<L, MV, NR>(w, v, j)
-        };
-        self.finish::<L, MV, NR>(sums, v, j);
-    }
-
-    #[inline(always)]
-    fn along_rows<L: Lanes, const MV: usize, const NR: usize>(
-        &self,
-        w: &[f32],
-        v: usize,
-        j: usize,
-    ) -> [[L::V; MV]; NR] {
-        let n_in = self.x.len() / self.lanes;
-        let mut rows: [&[f32]; NR] = [&[]; NR];
-        for i in 0..NR {
-            rows[i] = &w[(j + i) * n_in..][..n_in];
+        depth: Range<usize>,
+    ) -> usize {
+        let (n_in, features) = (self.x.len() / self.lanes, self.y.len() / self.lanes);
+        let mut sums = self.start::<L, MV, NR>(v, j, depth.start > 0);
+        if !depth.is_empty() {
+            // The next tile's weights are the next NR rows, or the next cache line of each row: asking for them while
+            // this tile computes hides the latency of weights that live in a far cache.
+            let (from, row, step, next, next_step) = if COLUMNS {
+                let from = depth.start * features + j;
+                (from, 1, features, from + 16, features)
+            } else {
+                (j * n_in + depth.start, n_in, 1, (j + NR) * n_in, NR)
+            };
+            let ahead = L::WIDE.then_some((w.as_ptr().wrapping_add(next), next_step));
+            let x = &self.x[depth.start * self.lanes + v..];
+            let grid = Grid { values: &w[from..], row, step };
+            multiply_add::<L, MV, NR>(&mut sums, grid, x, self.lanes, depth.len(), ahead);
         }
-        let mut sums = self.start::<L, MV, NR>(v, j);
-        // The next tile's weights are the next NR rows: asking for them while this tile computes hides
-        // the latency of weights that live in a far cache.
-        let next = w[(j + NR) * n_in..].as_ptr();
-        for (k, x) in self.x.chunks_exact(self.lanes).enumerate() {
-            L::prefetch(next.wrapping_add(k * NR));
-            let x = &x[v..][..MV];
-            let mut xs = [L::splat(0.0); MV];
-            for m in 0..MV {
-                xs[m] = L::load(&x[m]);
-            }
-            for i in 0..NR {
-                let w = L::splat(rows[i][k]);
-                for m in 0..MV {
-                    sums[i][m] = L::fma(w, xs[m], sums[i][m]);
-                }
-            }
-        }
-        sums
-    }
-
-    #[inline(always)]
-    fn down_columns<L: Lanes, const MV: usize, const NR: usize>(
-        &self,
-        w: &[f32],
-        v: usize,
-        j: usize,
-    ) -> [[L::V; MV]; NR] {
-        let features = self.y.len() / self.lanes;
-        let mut sums = self.start::<L, MV, NR>(v, j);
-        for (row, x) in w.chunks_exact(features).zip(self.x.chunks_exact(self.lanes)) {
-            let row = &row[j..][..NR];
-            L::prefetch(row.as_ptr().wrapping_add(16)); // the next cache line of this row, for tiles to come
-            let x = &x[v..][..MV];
-            let mut xs = [L::splat(0.0); MV];
-            for m in 0..MV {
-                xs[m] = L::load(&x[m]);
-            }
-            for i in 0..NR {
-                let w = L::splat(row[i]);
-                for m in 0..MV {
-                    sums[i][m] = L::fma(w, xs[m], sums[i][m]);
-                }
-            }
-        }
-        sums
+        self.finish::<L, MV, NR>(sums, v, j, depth.end == n_in);
+        MV
     }
 
     // In both functions below the choice comes first and the loops are bare: they must unroll completely,
     // or the sums live in memory instead of registers.
 
     #[inline(always)]
-    fn start<L: Lanes, const MV: usize, const NR: usize>(&self, v: usize, j: usize) -> [[L::V; MV]; NR] {
+    fn start<L: Lanes, const MV: usize, const NR: usize>(
+        &self,
+        v: usize,
+        j: usize,
+        begun: bool,
+    ) -> [[L::V; MV]; NR] {
         let mut sums = [[L::splat(0.0); MV]; NR];
-        match self.start {
+        match if begun { Start::Add } else { self.start } {
             Start::Zero => {}
             Start::Bias(b) => {
                 let b = &b[j..][..NR];
@@ -220,8 +249,9 @@ impl Linear<'_> {
         sums: [[L::V; MV]; NR],
         v: usize,
         j: usize,
+        whole: bool,
     ) {
-        match self.finish {
+        match if whole { self.finish } else { Finish::Nothing } {
             Finish::Nothing => {
                 for i in 0..NR {
                     let y = &mut self.y[(j + i) * self.lanes + v..][..MV];
@@ -248,6 +278,20 @@ impl Linear<'_> {
                 }
             }
         }
+    }
+}
+
+/// `lanes` in about as many equal shares as there are tiles to ask for them.
+#[inline(always)]
+fn shares(lanes: &[Lane], tiles: usize) -> std::slice::Chunks<'_, Lane> {
+    lanes.chunks(lanes.len().div_ceil(tiles.max(1)).max(1))
+}
+
+/// Asks for these lanes, to be read by the next tile.
+#[inline(always)]
+fn ask_for<L: Lanes>(lanes: &[Lane]) {
+    for lane in lanes {
+        L::prefetch(lane.0.as_ptr());
     }
 }
 

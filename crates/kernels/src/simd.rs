@@ -74,6 +74,55 @@ pub(crate) trait Lanes {
     }
 }
 
+/// Scalars laid out in two directions: `value(i, k)` is `values[i * row + k * step]`.
+#[derive(Clone, Copy)]
+pub(crate) struct Grid<'a> {
+    pub values: &'a [f32],
+    pub row: usize,
+    pub step: usize,
+}
+
+/// `sums[i][m] += sum over k < n of w(i, k) x[k * x_step + m]`: the innermost loop of all matrix products. `ahead` is an
+/// address to prefetch and how far it moves with each `k`.
+///
+/// Bounds are checked once, not in the loop: with one check per row the narrower register file runs out.
+///
+/// # Panics
+/// If a slice is shorter than that.
+#[inline(always)]
+pub(crate) fn multiply_add<L: Lanes, const MV: usize, const NR: usize>(
+    sums: &mut [[L::V; MV]; NR],
+    w: Grid,
+    x: &[Lane],
+    x_step: usize,
+    n: usize,
+    ahead: Option<(*const f32, usize)>,
+) {
+    let Some(last) = n.checked_sub(1) else { return };
+    assert!((NR - 1) * w.row + last * w.step < w.values.len() && last * x_step + MV <= x.len());
+    let mut sum = *sums;
+    let (mut scalars, mut vectors) = (w.values.as_ptr(), x.as_ptr());
+    for k in 0..n {
+        if let Some((address, step)) = ahead {
+            L::prefetch(address.wrapping_add(k * step));
+        }
+        // SAFETY: `k <= last`, so both indices are within the lengths that were checked above; a pointer past the last
+        // `k` is made and not read.
+        unsafe {
+            let xs: [L::V; MV] = std::array::from_fn(|m| L::load(&*vectors.add(m)));
+            for i in 0..NR {
+                let w_ik = L::splat(*scalars.add(i * w.row));
+                for m in 0..MV {
+                    sum[i][m] = L::fma(w_ik, xs[m], sum[i][m]);
+                }
+            }
+        }
+        scalars = scalars.wrapping_add(w.step);
+        vectors = vectors.wrapping_add(x_step);
+    }
+    *sums = sum;
+}
+
 pub(crate) trait Kernel {
     fn run<L: Lanes>(self);
 }

@@ -151,4 +151,35 @@ impl Lanes for Avx2 {
         // SAFETY: a prefetch of any address is harmless.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) }
     }
+    #[inline(always)]
+    fn transpose_16x16(from: &[f32], from_stride: usize, to: &mut [f32], to_stride: usize) {
+        for (r, c) in [(0, 0), (0, 8), (8, 0), (8, 8)] {
+            let from = &from[r * from_stride + c..];
+            let to = &mut to[c * to_stride + r..];
+            // SAFETY: see above; every row is sliced to eight numbers before it is read or written.
+            unsafe {
+                let a: [__m256; 8] =
+                    std::array::from_fn(|i| _mm256_loadu_ps(from[i * from_stride..][..8].as_ptr()));
+                // Pairs of rows, then fours, within each half of a register; b[4 i + c] then holds rows 4 i .. 4 i + 4 of
+                // columns c and c + 4, and halves change places.
+                let mut b = a;
+                for i in [0, 4] {
+                    let (low, low_next) =
+                        (_mm256_unpacklo_ps(a[i], a[i + 1]), _mm256_unpacklo_ps(a[i + 2], a[i + 3]));
+                    let (high, high_next) =
+                        (_mm256_unpackhi_ps(a[i], a[i + 1]), _mm256_unpackhi_ps(a[i + 2], a[i + 3]));
+                    b[i] = _mm256_shuffle_ps::<0x44>(low, low_next);
+                    b[i + 1] = _mm256_shuffle_ps::<0xee>(low, low_next);
+                    b[i + 2] = _mm256_shuffle_ps::<0x44>(high, high_next);
+                    b[i + 3] = _mm256_shuffle_ps::<0xee>(high, high_next);
+                }
+                for c in 0..4 {
+                    let near = _mm256_permute2f128_ps::<0x20>(b[c], b[c + 4]);
+                    let far = _mm256_permute2f128_ps::<0x31>(b[c], b[c + 4]);
+                    _mm256_storeu_ps(to[c * to_stride..][..8].as_mut_ptr(), near);
+                    _mm256_storeu_ps(to[(c + 4) * to_stride..][..8].as_mut_ptr(), far);
+                }
+            }
+        }
+    }
 }
