@@ -44,13 +44,18 @@ impl Files {
         Self { force, read: Vec::new(), written: Vec::new() }
     }
 
-    /// An argument that names a file to read.
+    /// An argument that names a file to read, or several by a folder or a pattern.
     pub fn reads<P: AsRef<Path>>(
         mut self,
         argument: &'static str,
         paths: impl IntoIterator<Item = P>,
     ) -> Self {
-        self.read.extend(paths.into_iter().map(|path| (argument, path.as_ref().to_path_buf())));
+        for path in paths {
+            let path = path.as_ref();
+            // What is wrong with a pattern is told when it is read.
+            let files = flowgmm::tables::parts(path).ok().flatten().unwrap_or_default();
+            self.read.extend(files.into_iter().chain([path.to_path_buf()]).map(|path| (argument, path)));
+        }
         self
     }
 

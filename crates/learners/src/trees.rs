@@ -20,6 +20,7 @@ use crate::{Error, Result};
 
 mod boosting;
 mod columns;
+mod descent;
 mod forest;
 mod grow;
 mod nodes;

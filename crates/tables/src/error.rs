@@ -23,6 +23,26 @@ pub enum Error {
         source: io::Error,
     },
 
+    /// A pattern of file names that names none, or is no pattern.
+    #[error("no files match {name}: {why}")]
+    Pattern {
+        /// The pattern.
+        name: String,
+        /// What is wrong.
+        why: String,
+    },
+
+    /// Files of one table with different columns.
+    #[error("{has} has a column '{column}' that {lacks} lacks: the files of one table need the same columns")]
+    UnlikeParts {
+        /// The column.
+        column: String,
+        /// The file that has it.
+        has: String,
+        /// The file that does not.
+        lacks: String,
+    },
+
     /// An empty text file.
     #[error("{name} is empty: expected a header line with column names, then one row per line")]
     EmptyFile {
@@ -269,7 +289,7 @@ pub enum Error {
 impl Error {
     /// Whether the machine failed (file not found, disk full) rather than the content of the data.
     pub fn is_io(&self) -> bool {
-        matches!(self, Self::Io { .. } | Self::Write { .. })
+        matches!(self, Self::Io { .. } | Self::Write { .. } | Self::Pattern { .. })
     }
 
     /// A failed read: damaged content if a decoder says so, else the machine's fault.

@@ -1,6 +1,7 @@
 //! Tables from files: CSV, TSV, JSON lines, Parquet, Arrow, NPY and NPZ in; CSV, TSV, Parquet, Arrow and JSON out.
 //!
 //! ```text
+//! folder or pattern ─parts→ files, one after the other
 //! path, "-" or stream ─Source→ bytes (unzipped if gzip) ─format: magic, then extension→ one reader per format
 //!   delimited text ─records, cells straight from bytes─┐
 //!   JSON lines ─objects, one at a time─────────────────┤
@@ -42,6 +43,7 @@ mod npz;
 mod number;
 mod options;
 mod parquet;
+mod parts;
 mod reader;
 mod record_batch;
 mod shared;
@@ -57,6 +59,7 @@ pub use memory::{batch_from_frame, frame_from_batch, open_batches};
 pub use missing::MISSING_TOKENS;
 pub use npz::{RawArray, RawValues, read_arrays};
 pub use options::{Header, MOST_COLUMNS, Options};
+pub use parts::parts;
 pub use reader::{Reader, open};
 pub use source::Source;
 pub use warning::Warning;

@@ -3,11 +3,18 @@
 use flowgmm_data::Frame;
 
 use crate::{
-    Error, Header, InputFormat, Options, Result, Source, Warning, delimited::Delimited, ipc, json::JsonLines,
-    npy, npz, parquet, sniff, source::Input,
+    Error, Header, InputFormat, Options, Result, Source, Warning,
+    delimited::Delimited,
+    ipc,
+    json::JsonLines,
+    npy, npz, parquet,
+    parts::{open_parts, parts},
+    sniff,
+    source::Input,
 };
 
-/// Opens a table and validates everything that comes before its rows: format, header, column types, requested columns.
+/// Opens a table and validates everything that comes before its rows: format, header, column types, requested columns. A
+/// folder of tables or a pattern is one table; see [`parts`].
 ///
 /// ```
 /// use flowgmm_tables::{Header, Options, Source, open};
@@ -19,7 +26,13 @@ use crate::{
 /// # Ok::<(), flowgmm_tables::Error>(())
 /// ```
 pub fn open(source: impl Into<Source>, options: &Options) -> Result<Reader> {
-    let input = Input::open(source.into())?;
+    let source = source.into();
+    if let Source::File(path) = &source
+        && let Some(files) = parts(path)?
+    {
+        return open_parts(path, files, options);
+    }
+    let input = Input::open(source)?;
     let name = input.name.clone();
     let format = match options.format {
         Some(format) => format,

@@ -11,7 +11,7 @@ use crate::{OnDevice, columns::DeclaredArgs, reading::ReadingArgs};
 #[derive(clap::Args)]
 #[command(next_help_heading = "Rows")]
 pub struct Args {
-    /// Table: CSV, TSV, JSONL, Parquet, Arrow, NPY, NPZ, `-`. Images: folders, IDX, .bin, .mat
+    /// CSV, TSV, JSONL, Parquet, Arrow, NPY, NPZ, `-`, 'part-*.csv', a folder; or images
     #[arg(help_heading = "Arguments")]
     pub file: PathBuf,
     /// Column that holds the label; an empty cell means unlabelled

@@ -58,7 +58,8 @@ pub struct Source {
 /// Where rows are.
 #[derive(Clone, Debug)]
 enum Origin {
-    /// A file of a table, a folder or file of images, or `-` for standard input.
+    /// A file of a table, a folder of such files or a pattern of their names, a folder or file of images, or `-` for
+    /// standard input.
     Path(PathBuf),
     /// Tables in memory with the same columns.
     Frames(Vec<Frame>),
@@ -215,9 +216,10 @@ impl Source {
     /// Which kind of images a path holds, if it holds any.
     fn image_source(&self) -> Result<Option<ImageSource>> {
         match &self.origin {
-            Origin::Path(path) if self.label().is_none() => {
-                Ok(ImageSource::of(path, self.reading.suffix.as_deref())?)
-            }
+            Origin::Path(path) if self.label().is_none() => match flowgmm_tables::parts(path)? {
+                Some(_) => Ok(None), // a table in several files
+                None => Ok(ImageSource::of(path, self.reading.suffix.as_deref())?),
+            },
             _ => Ok(None),
         }
     }
@@ -232,6 +234,7 @@ impl Source {
         // A slip in the name is likelier than a missing label column.
         if let Some(path) = self.file().filter(|path| !is_stream(path))
             && let Err(source) = std::fs::metadata(path)
+            && !matches!(flowgmm_tables::parts(path), Ok(Some(_)))
         {
             return Error::Io { path: path.to_path_buf(), source };
         }

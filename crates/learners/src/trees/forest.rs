@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
-use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
+use ndarray::{Array2, ArrayView1, ArrayView2};
 use rand::Rng as _;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::columns::{Columns, single};
+use super::descent::Descent;
 use super::grow::{Grown, Limits, Rows, grow};
 use super::nodes::{Nodes, ensure};
 use super::{MaxFeatures, Sampling, TreeSettings};
@@ -16,8 +17,10 @@ use crate::chunks::in_chunks;
 use crate::error::positive;
 use crate::targets::check_rows;
 
-/// Rows that pass a tree together, so that the tree stays in the cache.
-const CHUNK: usize = 256;
+/// Values of the rows that go down a tree together: half a megabyte.
+const CHUNK_VALUES: usize = 1 << 17;
+const MIN_CHUNK: usize = 256;
+const MAX_CHUNK: usize = 4096;
 
 /// A fitted forest on rows of numbers, without class names. One read from a file must pass [`Forest::validate`] before
 /// use.
@@ -111,20 +114,14 @@ impl Forest {
     pub fn probs(&self, x: ArrayView2<f64>) -> Array2<f64> {
         assert_eq!(x.ncols(), self.dim, "columns of a forest");
         let k = self.n_classes;
-        in_chunks(x, CHUNK, k, |x| {
-            let rows: Vec<f32> = x.iter().map(|&value| single(value)).collect();
+        // The values of a chunk stay in a second-level cache.
+        let chunk = (CHUNK_VALUES / self.dim).clamp(MIN_CHUNK, MAX_CHUNK);
+        in_chunks(x, chunk, k, |x| {
+            let mut descent = Descent::new(x.nrows(), self.dim, |row, column| single(x[[row, column]]));
             let mut probs = Array2::zeros((x.nrows(), k));
+            let flat = probs.as_slice_mut().expect("made in this order");
             for tree in 0..self.nodes.n_trees() {
-                for (row, mut probs) in rows.chunks_exact(self.dim).zip(probs.axis_iter_mut(Axis(0))) {
-                    let number = self.nodes.leaf(tree, row).number as usize;
-                    match number.checked_sub(k) {
-                        None => probs[number] += 1.,
-                        Some(mixed) => {
-                            let shares = &self.mixed[mixed * k..(mixed + 1) * k];
-                            probs.iter_mut().zip(shares).for_each(|(p, &share)| *p += f64::from(share));
-                        }
-                    }
-                }
+                descent.leaves(&self.nodes, tree, |leaf, rows| self.add_shares(leaf as usize, rows, flat));
             }
             for mut row in probs.rows_mut() {
                 let sum = row.sum(); // the number of trees, but for the rounding of shares
@@ -132,6 +129,21 @@ impl Forest {
             }
             probs
         })
+    }
+
+    /// Adds the class shares of a leaf to those of some rows of `probs` `[n, n_classes]`.
+    fn add_shares(&self, leaf: usize, rows: &[u32], probs: &mut [f64]) {
+        let k = self.n_classes;
+        match leaf.checked_sub(k) {
+            None => rows.iter().for_each(|&row| probs[row as usize * k + leaf] += 1.),
+            Some(mixed) => {
+                let shares = &self.mixed[mixed * k..(mixed + 1) * k];
+                for &row in rows {
+                    let probs = &mut probs[row as usize * k..][..k];
+                    probs.iter_mut().zip(shares).for_each(|(p, &share)| *p += f64::from(share));
+                }
+            }
+        }
     }
 
     /// p(k | x) of rows, `[n, n_classes]`, all above 0: half a tree more, whose leaves hold all classes alike.

@@ -10,6 +10,7 @@ use arrow_ipc::writer::FileWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use parquet::{
     arrow::ArrowWriter, basic::Compression, errors::ParquetError, file::properties::WriterProperties,
+    schema::types::ColumnPath,
 };
 
 use super::{Cell, ColumnType, Output, other};
@@ -27,7 +28,12 @@ pub(super) struct Parquet<W: Write + Send> {
 impl<W: Write + Send> Parquet<W> {
     pub fn new(sink: W, columns: &[(String, ColumnType)]) -> io::Result<Self> {
         let schema = schema(columns);
-        let properties = WriterProperties::builder()
+        // Numbers seldom repeat: a dictionary of them would be made, found too large, and thrown away.
+        let numbers = columns.iter().filter(|(_, kind)| *kind == ColumnType::Number);
+        let properties = numbers.fold(WriterProperties::builder(), |properties, (name, _)| {
+            properties.set_column_dictionary_enabled(ColumnPath::new(vec![name.clone()]), false)
+        });
+        let properties = properties
             .set_compression(Compression::SNAPPY)
             .set_max_row_group_row_count(Some(GROUP_ROWS))
             .set_max_row_group_bytes(Some(GROUP_BYTES))

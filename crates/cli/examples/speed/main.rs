@@ -1,13 +1,19 @@
 //! Times the workloads of the peers' benchmark through the public API; prints one JSON line per workload.
 //!
 //!     cargo run --release --example speed -- [W1 W2-200 W2-2000 W3 W4a W4b]
-//!     cargo run --release --example speed -- --scaling
+//!     cargo run --release --example speed -- --doubled
+//!     cargo run --release --example speed -- --scaling [DIRECTORY [MOST_ROWS]]
+//!
+//! `--doubled` times a step as rows, depth or width double; `--scaling` times whole fits as the table grows.
 //!
 //! A training step is forward, loss, backward and Adam. W1: 2000 rows, dim 21, hidden 256, 7 couplings, 2 classes;
 //! W2: 200 or 2000 rows, dim 768, hidden 512, 7 couplings, 4 classes; W4a and W4b score 100k and 20k rows of W1's and
-//! W2's model in batches of 2000 (class posterior and log p(x)); W3 is forward and backward of four residual blocks. ITERS and THREADS are read from the environment.
+//! W2's model in batches of 2000 (class posterior and log p(x)); W3 is forward and backward of four residual blocks. ITERS and
+//! THREADS are read from the environment.
 
-use std::time::Instant;
+mod scaling;
+
+use std::{path::Path, time::Instant};
 
 use burn_tensor::Tensor;
 use flowgmm::{
@@ -31,9 +37,25 @@ fn main() {
     if works.is_empty() {
         works = ["W1", "W2-200", "W2-2000", "W3", "W4a", "W4b"].map(String::from).to_vec();
     }
-    if works == ["--scaling"] {
-        return scaling(iterations);
+    let words: Vec<&str> = works.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["--doubled"] => return doubled(iterations),
+        ["--scaling"] => scaling::run(Path::new("experiments/results/scaling"), 10_000_000),
+        ["--scaling", directory] => scaling::run(Path::new(directory), 10_000_000),
+        ["--scaling", directory, most] => {
+            scaling::run(Path::new(directory), most.parse().expect("a number of rows"))
+        }
+        ["--one-fit", file, hidden @ ..] => scaling::one_fit(Path::new(file), hidden.first().copied()),
+        _ => return times(&works, iterations),
+    };
+    if let Err(error) = done {
+        eprintln!("{error}");
+        std::process::exit(1);
     }
+}
+
+/// Times workloads by name.
+fn times(works: &[String], iterations: usize) {
     for work in works {
         let timing = match work.as_str() {
             "W1" => training(&TABULAR, iterations),
@@ -114,7 +136,7 @@ fn training_step(shape: &Shape) -> impl FnMut() {
 }
 
 /// Step times as rows, depth or the square of the width double, each beside the base in one loop.
-fn scaling(iterations: usize) {
+fn doubled(iterations: usize) {
     let base = Shape { rows: 2000, dim: 32, hidden: &[256, 256], depth: 6, classes: 4 };
     // 362^2 is twice 256^2
     let doubled = [
