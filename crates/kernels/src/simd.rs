@@ -110,10 +110,10 @@ pub(crate) fn multiply_add<L: Lanes, const MV: usize, const NR: usize>(
         // `k` is made and not read.
         unsafe {
             let xs: [L::V; MV] = std::array::from_fn(|m| L::load(&*vectors.add(m)));
-            for i in 0..NR {
+            for (i, sum) in sum.iter_mut().enumerate() {
                 let w_ik = L::splat(*scalars.add(i * w.row));
-                for m in 0..MV {
-                    sum[i][m] = L::fma(w_ik, xs[m], sum[i][m]);
+                for (sum, x) in sum.iter_mut().zip(xs) {
+                    *sum = L::fma(w_ik, x, *sum);
                 }
             }
         }

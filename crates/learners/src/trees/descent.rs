@@ -80,8 +80,7 @@ fn part(rows: &mut [u32], column: &[f32], threshold: f32) -> usize {
     for at in 0..rows.len() {
         let row = rows[at];
         // Exchanged in any case, and counted if it was right: a coin toss that no branch predictor wins.
-        rows[at] = rows[n_left];
-        rows[n_left] = row;
+        rows.swap(at, n_left);
         n_left += usize::from(column[row as usize] <= threshold);
     }
     n_left
