@@ -127,6 +127,7 @@ fn raw_problem(config: &TrainConfig, value: f64, wild_row: Option<usize>) -> (Tr
         log_sigma: Array2::zeros((2, 1)),
         log_weight: vec![0.0; 2],
         log_prior: vec![0.0; 2],
+        ..MixtureValues::default()
     };
     let mixture = Mixture::new(MixtureSpec::fixed(2, 2), &values, &Place::cpu()).unwrap();
     let rows = TrainingRows {
@@ -161,7 +162,7 @@ fn every_objective_reduces_its_loss() {
     total.train.objective.temperature = 2.0;
     check_learning("nats per row, tempered", &total, &[]);
     let mut em = trainable();
-    em.train.em = Some(Em { every: 2, mixture: MixtureStep::ClosedForm });
+    em.train.em = Some(Em::new(2, MixtureStep::ClosedForm));
     check_learning("EM", &em, &[]);
     let mut labels = trainable();
     labels.train.objective.unlabelled = 0.0;

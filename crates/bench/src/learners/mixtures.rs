@@ -55,7 +55,7 @@ impl Likelihood {
         config.train.objective = Objective { scale: Scale::PerDimension, ..Objective::likelihood() };
         match self.way {
             Way::Descent => {}
-            Way::Em(mixture) => config.train.em = Some(Em { every: 1, mixture }),
+            Way::Em(mixture) => config.train.em = Some(Em::new(1, mixture)),
             Way::Centroids { r } => config.architecture.means = Means::Centroids { r },
             Way::Joint => {
                 config.architecture.trainable = Trainable { means: true, covariances: true, weights: true };

@@ -109,7 +109,7 @@ impl FlowGmm {
             }
             Variant::Em => {
                 config.train.objective.consistency = None;
-                config.train.em = Some(Em { every: 1, mixture: MixtureStep::Fixed });
+                config.train.em = Some(Em::new(1, MixtureStep::Fixed));
             }
         }
         Ok(config)
