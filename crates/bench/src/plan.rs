@@ -2,7 +2,7 @@
 //!
 //! ```toml
 //! title = "Few labels"
-//! learners = ["knn", "label-spreading"]
+//! learners = ["knn", "label-spreading"]   # "paper-knn/*" stands for a whole grid of settings
 //! ours = ["label-spreading"]        # optional: the first is compared with the best of the others
 //! rank = ["knn", "label-spreading"] # optional: those that are ranked over all tables; all learners if absent
 //! labels = [5, 20]                  # optional: for datasets that do not say; see `labels`
@@ -12,6 +12,7 @@
 //! steps = { mlp = 500 }             # optional: training steps, where they are not the learner's own
 //! draws = { first = 2000, count = 5 }
 //! test = { share = 0.2, limit = 20_000 } # this is the default
+//! validation = 5000                 # optional: rows that nobody learns from, to choose the best run by, as the paper does
 //!
 //! [[dataset]]
 //! name = "optdigits"
@@ -57,6 +58,10 @@ pub struct Plan {
     /// How many rows are held out.
     #[serde(default)]
     pub test: TestRows,
+    /// Rows that no learner sees, the same in all draws: the accuracy on them is recorded, so that the best of several runs or
+    /// settings can be chosen without a test label.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validation: Option<usize>,
     /// Most unlabelled rows; all if absent.
     pub unlabelled_limit: Option<usize>,
     /// A cell is never cut short, but once one took longer than this, later draws of the same learner on the same
@@ -129,6 +134,7 @@ impl Plan {
     /// Reads and checks TOML.
     pub fn parse(text: &str) -> Result<Plan> {
         let mut plan: Plan = toml::from_str(text)?;
+        plan.learners = plan.learners.iter().flat_map(|name| family(name)).collect();
         for dataset in plan.datasets.iter_mut().filter(|dataset| dataset.split.is_none()) {
             dataset.labels = dataset.labels.take().or_else(|| plan.labels.clone());
         }
@@ -211,8 +217,10 @@ impl Plan {
         };
         let options: String = dataset.options.iter().map(|(key, value)| format!(" {key}={value}")).collect();
         let file = &dataset.file;
+        let validation = self.validation.map(|n| format!("; validation {n}")).unwrap_or_default();
         format!(
-            "{file}{options}: labels {labels}; test {share} up to {limit} or its own; unlabelled {unlabelled}"
+            "{file}{options}: labels {labels}; test {share} up to {limit} or its own; unlabelled \
+             {unlabelled}{validation}"
         )
     }
 
@@ -250,6 +258,13 @@ impl Plan {
                 return fail(format!("only_at: '{name}' at {labels}, which no dataset has"));
             }
         }
+        let split = self.datasets.iter().find(|dataset| dataset.split.is_some());
+        if let (Some(_), Some(dataset)) = (self.validation, split) {
+            return fail(format!(
+                "validation rows cannot be taken from '{}', whose split names rows",
+                dataset.name
+            ));
+        }
         if let Some(seconds) = self.budget_seconds.filter(|seconds| seconds.is_nan() || *seconds <= 0.) {
             return fail(format!("budget_seconds: found {seconds}, expected more than 0"));
         }
@@ -258,6 +273,20 @@ impl Plan {
 }
 
 impl PlanDataset {
+    /// A dataset without labels of its own, for whoever draws them.
+    pub(crate) fn of_file(file: &str, options: BTreeMap<String, String>) -> Self {
+        Self {
+            name: file.into(),
+            file: file.into(),
+            options,
+            labels: None,
+            split: None,
+            unlabelled_limit: None,
+            test: None,
+            steps: BTreeMap::new(),
+        }
+    }
+
     /// Where labels come from: one for each row of the tables.
     pub fn label_sources(&self) -> Vec<LabelSource> {
         match (&self.labels, &self.split) {
@@ -283,6 +312,16 @@ impl PlanDataset {
             return fail("test: a share strictly between 0 and 1 and a limit of at least 1");
         }
         Ok(())
+    }
+}
+
+/// `paper-knn/*` stands for every setting of the grid of that name.
+fn family(name: &str) -> Vec<String> {
+    match name.strip_suffix('*') {
+        Some(start) if start.ends_with('/') => {
+            flowgmm_learners::paper_names().into_iter().filter(|name| name.starts_with(start)).collect()
+        }
+        _ => vec![name.to_string()],
     }
 }
 

@@ -44,6 +44,11 @@ fn a_plan_runs_once_resumes_and_fills_a_table() {
     assert_eq!(at_once, String::from_utf8_lossy(&first.stdout), "the same table from cells at once");
     bench.fails("bench moons.toml --data . --jobs 0", 2, &["--jobs"]);
 
+    bench.fails(
+        "bench moons.toml --data . --out nowhere --tables",
+        3,
+        &["no results of this plan", "without --tables"],
+    );
     let again = bench.run("bench moons.toml --data . --skip-absent");
     assert!(
         !String::from_utf8_lossy(&again.stderr).contains("moons (5 per class) draw"),

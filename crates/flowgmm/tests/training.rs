@@ -169,6 +169,22 @@ fn every_objective_reduces_its_loss() {
     check_learning("labelled rows alone", &labels, &[]);
 }
 
+/// The mixture's means stay where they were put until the flow has warmed up; an untrained flow's latent points would merge them.
+#[test]
+fn closed_form_estimates_wait_until_the_flow_has_warmed_up() {
+    let means = |wait: f64| {
+        let mut config = trainable();
+        config.train.em = Some(Em { every: 1, mixture: MixtureStep::ClosedForm, wait });
+        fit(&config, &data(), 2).unwrap().gmm().mixture().values().means
+    };
+    let (never, always, late) = (means(1.0), means(0.0), means(0.5));
+    let mut fixed = trainable();
+    fixed.train.em = Some(Em::new(1, MixtureStep::Fixed));
+    let put = fit(&fixed, &data(), 2).unwrap().gmm().mixture().values().means;
+    assert_eq!(never, put, "before its time nothing is estimated");
+    assert!(always != put && late != put && late != always, "after it, the means are the data's");
+}
+
 /// Longer, and without terms whose weight changes over training.
 fn trainable() -> FitConfig {
     let mut config = config();

@@ -70,7 +70,7 @@ impl Mixture {
         let piece = |name: &str, shape: [usize; 2], values: Vec<f64>| (name.to_string(), shape, values);
         let means = vec![piece("means", [c, spec.dim], values.means.iter().copied().collect())];
         let mut log_sigma = vec![piece("log_sigma", sigma_shape, values.log_sigma.iter().copied().collect())];
-        if spec.covariance.is_correlated() {
+        if below_shape[1] > 0 {
             log_sigma.push(piece("below", below_shape, values.below.iter().copied().collect()));
         }
         let weights = vec![
@@ -111,9 +111,11 @@ impl Mixture {
         MixtureValues {
             means: matrix(self.means.part(0)),
             log_sigma: matrix(self.log_sigma.part(0)),
-            below: match self.spec.covariance.is_correlated() {
-                true => matrix(self.log_sigma.part(1)),
-                false => Array2::default((0, 0)),
+            below: match self.log_sigma.parts().len() {
+                1 => {
+                    Array2::default(self.spec.covariance.below_shape(self.spec.n_components(), self.spec.dim))
+                }
+                _ => matrix(self.log_sigma.part(1)),
             },
             log_weight: to_vec(&log_weight),
             log_prior: to_vec(&log_prior),
