@@ -22,6 +22,8 @@
 //! steps = { mlp = 900 }             # optional: before those of the plan
 //! ```
 
+mod dataset;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
@@ -32,6 +34,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::labels::{LabelSource, Labels};
 use crate::{Error, Registry, Result};
+
+pub use dataset::PlanDataset;
 
 /// A plan that is consistent in itself; [`Plan::check`] compares it with the learners there are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -99,30 +103,6 @@ impl Default for TestRows {
     fn default() -> Self {
         Self { share: 0.2, limit: 20_000 }
     }
-}
-
-/// A table of a plan.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PlanDataset {
-    /// In tables.
-    pub name: String,
-    /// Where it is, for the loader.
-    pub file: String,
-    /// Whatever else the loader has to know.
-    #[serde(default)]
-    pub options: BTreeMap<String, String>,
-    /// How many labels; the plan's if absent.
-    labels: Option<Labels>,
-    /// A file of labelled rows, one list for each draw.
-    split: Option<String>,
-    /// Most unlabelled rows of this dataset; the plan's number if absent.
-    unlabelled_limit: Option<usize>,
-    /// Rows held out of this dataset; the plan's rule if absent.
-    test: Option<TestRows>,
-    /// Training steps of learners on this dataset, where they differ from the plan's.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    steps: BTreeMap<String, usize>,
 }
 
 impl Plan {
@@ -269,49 +249,6 @@ impl Plan {
             return fail(format!("budget_seconds: found {seconds}, expected more than 0"));
         }
         self.datasets.iter().try_for_each(|dataset| dataset.validate(self.test_rows(dataset)))
-    }
-}
-
-impl PlanDataset {
-    /// A dataset without labels of its own, for whoever draws them.
-    pub(crate) fn of_file(file: &str, options: BTreeMap<String, String>) -> Self {
-        Self {
-            name: file.into(),
-            file: file.into(),
-            options,
-            labels: None,
-            split: None,
-            unlabelled_limit: None,
-            test: None,
-            steps: BTreeMap::new(),
-        }
-    }
-
-    /// Where labels come from: one for each row of the tables.
-    pub fn label_sources(&self) -> Vec<LabelSource> {
-        match (&self.labels, &self.split) {
-            (Some(labels), _) => labels.sources(),
-            (None, Some(file)) => vec![LabelSource::Split(file.clone())],
-            (None, None) => Vec::new(),
-        }
-    }
-
-    fn validate(&self, test: TestRows) -> Result<()> {
-        let fail = |why: &str| Err(Error::Plan(format!("dataset '{}': {why}", self.name)));
-        let sources = self.label_sources();
-        if self.labels.is_some() == self.split.is_some() {
-            return fail("give either labels (a number of each class, or several) or split (a file)");
-        }
-        if sources.is_empty() || sources.iter().any(LabelSource::is_empty) {
-            return fail("labels: at least 1 of each class, or at random");
-        }
-        if twice(&sources).is_some() {
-            return fail("labels: a number is there twice");
-        }
-        if !(test.share > 0. && test.share < 1.) || test.limit == 0 {
-            return fail("test: a share strictly between 0 and 1 and a limit of at least 1");
-        }
-        Ok(())
     }
 }
 

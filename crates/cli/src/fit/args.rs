@@ -17,7 +17,7 @@ pub struct Args {
     #[arg(
         help_heading = "Arguments",
         required_unless_present = "dataset",
-        default_value_if("dataset", ArgPredicate::IsPresent, "")
+        default_value_if("dataset", ArgPredicate::IsPresent, ".")
     )]
     pub file: PathBuf,
     #[command(flatten)]
@@ -87,7 +87,7 @@ pub struct OutputArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Settings")]
 pub struct SettingArgs {
-    /// Settings: auto (from the data), paper, paper-toy, or reference-code (the authors')
+    /// Settings: auto (from the data), paper, paper-toy or reference-code
     #[arg(
         short,
         long,
