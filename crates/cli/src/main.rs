@@ -132,7 +132,7 @@ enum Command {
     /// Run learners against each other on equal splits, as a plan says, and write the tables
     #[command(after_help = "Example:\n  flowgmm bench experiments/table1.toml --data DIRECTORY")]
     Bench(bench::Args),
-    /// Show the paper's tables and figures: ours beside theirs, and the command that makes each
+    /// Show the paper's tables and figures: ours beside theirs, and how each is made
     #[command(after_help = "Example:\n  flowgmm paper appendix-g --run")]
     Paper(paper::Args),
     /// List, fetch and check the datasets of the paper
