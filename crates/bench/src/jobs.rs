@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use flowgmm::Control;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use semisup::{Problem, Stopped, Watch};
+use semisup::{Labelled, Problem, Stopped, Watch};
 
 use crate::draw::{DrawRule, DrawnLabels, draw_labels};
 use crate::events::{RunEvent, Skipped};
@@ -30,6 +30,8 @@ pub(crate) enum Work {
 pub(crate) struct DatasetCells<'a> {
     pub dataset: &'a PlanDataset,
     pub loaded: &'a Loaded,
+    /// Rows that no learner sees.
+    pub validation: Option<&'a Labelled>,
     pub fingerprint: &'a str,
     pub cells: Vec<CellKey>,
 }
@@ -122,7 +124,7 @@ impl Runner<'_> {
         let learner = chosen(self.plan, self.registry, all.dataset, &cell.learner);
         let watch = CellWatch { runner: self, cell, was_stopped: AtomicBool::new(false) };
         let measured = match drawn {
-            Ok(problem) => measure(&*learner, problem, cell.draw, &watch),
+            Ok(problem) => measure(&*learner, problem, all.validation, cell.draw, &watch),
             Err(why) => Measured::failed(why.clone()),
         };
         if watch.was_stopped.into_inner() {
@@ -133,6 +135,7 @@ impl Runner<'_> {
         let record = Record {
             cell: cell.clone(),
             outcome: measured.outcome,
+            validation: measured.validation,
             fit_seconds: measured.fit_seconds,
             predict_seconds: measured.predict_seconds,
             peak_memory: measured.peak_memory.filter(|_| self.options.jobs.get() == 1),

@@ -4,6 +4,8 @@
 //! |---|---|---|
 //! | `header` | tables | `absent` if the first line is a row |
 //! | `suffix_train`, `suffix_test` | archives of arrays | what the names of training and test arrays end in |
+//! | `kind` | known datasets | `dataset`: `file` is the name of a dataset of [`flowgmm_datasets`], read with the paper's preparation |
+//! | `fraction`, `recipe`, `encoder`, `cache` | known datasets | see the module `known` |
 //! | `kind` | images | `images`: `file` is the name of a dataset of [`flowgmm_datasets`], or a folder or file of images |
 //! | `labels`, `test_labels` | IDX images | the IDX files of their labels |
 //! | `test` | folders and files of images | images to be scored on, instead of a share of all |
@@ -73,8 +75,8 @@ pub trait Loader {
 /// Datasets in files below a directory.
 #[derive(Clone, Debug)]
 pub struct DataDirectory {
-    root: PathBuf,
-    store: Store,
+    pub(crate) root: PathBuf,
+    pub(crate) store: Store,
 }
 
 impl DataDirectory {
@@ -85,7 +87,7 @@ impl DataDirectory {
     }
 
     /// The path of a file that is there.
-    fn path(&self, file: &str) -> Result<PathBuf, LoadError> {
+    pub(crate) fn path(&self, file: &str) -> Result<PathBuf, LoadError> {
         let path = self.root.join(file);
         match path.exists() {
             true => Ok(path),
@@ -98,7 +100,7 @@ impl DataDirectory {
     }
 
     /// What to do about a known dataset that is not there.
-    fn absent(&self, dataset: &Dataset) -> LoadError {
+    pub(crate) fn absent(&self, dataset: &Dataset) -> LoadError {
         let (name, root) = (dataset.name, self.root.display());
         LoadError::Absent(format!(
             "'{name}' is not in {root}: run `flowgmm data get {name} --dir {root}`, or choose the directory of data that \
@@ -110,11 +112,13 @@ impl DataDirectory {
 impl Loader for DataDirectory {
     fn check(&mut self, dataset: &PlanDataset) -> Result<(), LoadError> {
         match (kind(dataset)?, find(&dataset.file)) {
-            (Kind::Images, Ok(known)) => {
+            (Kind::Dataset, Err(error)) => return Err(error.into()),
+            (Kind::Images | Kind::Dataset, Ok(known)) => {
                 let files = self.store.check(known.name)?;
                 if files.iter().all(|file| matches!(file.state, State::Absent(_))) {
                     return Err(self.absent(known));
                 }
+                self.check_known(dataset)?;
             }
             _ => drop(self.path(&dataset.file)?),
         }
@@ -129,6 +133,7 @@ impl Loader for DataDirectory {
         let (all, test) = match kind(dataset)? {
             Kind::Images => self.images(dataset)?,
             Kind::Table => self.table(dataset)?,
+            Kind::Dataset => self.known(dataset)?,
         };
         let mut splits = Vec::new();
         for file in split_files(dataset) {
@@ -144,17 +149,19 @@ impl Loader for DataDirectory {
 enum Kind {
     Table,
     Images,
+    Dataset,
 }
 
 fn kind(dataset: &PlanDataset) -> Result<Kind, LoadError> {
     match option(dataset, "kind") {
         Some("images") => Ok(Kind::Images),
+        Some("dataset") => Ok(Kind::Dataset),
         None | Some("table") => Ok(Kind::Table),
-        Some(kind) => Err(format!("kind: '{kind}' is neither 'table' nor 'images'").into()),
+        Some(kind) => Err(format!("kind: '{kind}' is neither 'table' nor 'images' nor 'dataset'").into()),
     }
 }
 
-fn option<'a>(dataset: &'a PlanDataset, name: &str) -> Option<&'a str> {
+pub(crate) fn option<'a>(dataset: &'a PlanDataset, name: &str) -> Option<&'a str> {
     dataset.options.get(name).map(String::as_str)
 }
 
@@ -167,7 +174,7 @@ fn split_files(dataset: &PlanDataset) -> Vec<String> {
 }
 
 /// Rows to draw from, and test rows of their own if there are some.
-type AllAndTest = (Labelled, Option<Labelled>);
+pub(crate) type AllAndTest = (Labelled, Option<Labelled>);
 
 impl DataDirectory {
     /// A table whose last column is the label.
@@ -181,7 +188,7 @@ impl DataDirectory {
     }
 
     /// All images of a known dataset and its test images, or those at a path.
-    fn images(&self, dataset: &PlanDataset) -> Result<AllAndTest, LoadError> {
+    pub(crate) fn images(&self, dataset: &PlanDataset) -> Result<AllAndTest, LoadError> {
         if let Ok(known) = find(&dataset.file) {
             let part = |part: Subset| match self.store.images(known.name, part) {
                 Err(flowgmm_datasets::Error::Absent { .. }) => Err(self.absent(known)),

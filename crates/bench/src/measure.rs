@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use flowgmm_learners::AnyLearner;
 use ndarray::{Array2, ArrayView2};
-use semisup::{Problem, Watch};
+use semisup::{Labelled, Problem, Watch, metrics::arg_max};
 
 use crate::record::{clipped_nll, forget_peak_memory, peak_memory};
 use crate::{CellScores, Outcome};
@@ -13,6 +13,8 @@ use crate::{CellScores, Outcome};
 /// What a cell gave.
 pub(crate) struct Measured {
     pub outcome: Outcome,
+    /// Accuracy on validation rows.
+    pub validation: Option<f64>,
     pub fit_seconds: f64,
     pub predict_seconds: f64,
     pub peak_memory: Option<u64>,
@@ -21,20 +23,29 @@ pub(crate) struct Measured {
 impl Measured {
     /// A cell that could not even begin.
     pub fn failed(why: String) -> Self {
-        Self { outcome: Outcome::Failed(why), fit_seconds: 0., predict_seconds: 0., peak_memory: None }
+        let outcome = Outcome::Failed(why);
+        Self { outcome, validation: None, fit_seconds: 0., predict_seconds: 0., peak_memory: None }
     }
 }
 
 /// Fits and predicts. An error, a panic or a probability that is no number is an outcome like others.
-pub(crate) fn measure(learner: &dyn AnyLearner, problem: &Problem, seed: u64, watch: &dyn Watch) -> Measured {
+pub(crate) fn measure(
+    learner: &dyn AnyLearner,
+    problem: &Problem,
+    validation: Option<&Labelled>,
+    seed: u64,
+    watch: &dyn Watch,
+) -> Measured {
     forget_peak_memory();
     let began = Instant::now();
-    let mut fit_seconds = None;
+    let (mut fit_seconds, mut validated) = (None, None);
     let work = AssertUnwindSafe(|| {
         let model =
             learner.fit_any_watched(&problem.train, seed, watch).map_err(|error| error.to_string())?;
         fit_seconds = Some(began.elapsed().as_secs_f64());
-        Ok(model.log_probs(problem.test.x()))
+        let of = |rows: &Labelled| model.log_probs(rows.x());
+        validated = validation.map(|rows| accuracy_of(&of(rows), model.classes(), rows));
+        Ok(of(&problem.test))
     });
     let log_probs = catch_unwind(work).unwrap_or_else(|panic| Err(format!("panicked: {}", message(&*panic))));
     let seconds = began.elapsed().as_secs_f64();
@@ -52,7 +63,15 @@ pub(crate) fn measure(learner: &dyn AnyLearner, problem: &Problem, seed: u64, wa
             Err(why) => Outcome::Failed(why),
         },
     };
-    Measured { outcome, fit_seconds, predict_seconds: seconds - fit_seconds, peak_memory: peak_memory() }
+    let (validation, predict_seconds) = (validated, seconds - fit_seconds);
+    Measured { outcome, validation, fit_seconds, predict_seconds, peak_memory: peak_memory() }
+}
+
+/// Share of rows whose most probable class is theirs.
+fn accuracy_of(log_probs: &Array2<f64>, classes: &[String], rows: &Labelled) -> f64 {
+    let predicted = arg_max(log_probs.view());
+    let right = |(k, y): &(&usize, &usize)| classes[**k] == rows.classes()[**y];
+    predicted.iter().zip(rows.y()).filter(right).count() as f64 / rows.n() as f64
 }
 
 /// [`CellScores::clipped_nll`] of predicting the class shares of the labels for every test row.
@@ -89,7 +108,7 @@ fn message(panic: &(dyn std::any::Any + Send)) -> String {
 #[cfg(test)]
 mod tests {
     use ndarray::array;
-    use semisup::{Labelled, SemiSupervised};
+    use semisup::SemiSupervised;
 
     use super::*;
 

@@ -2,7 +2,7 @@
 //!
 //! ```toml
 //! title = "Few labels"
-//! learners = ["knn", "label-spreading"]
+//! learners = ["knn", "label-spreading"]   # "paper-knn/*" stands for a whole grid of settings
 //! ours = ["label-spreading"]        # optional: the first is compared with the best of the others
 //! rank = ["knn", "label-spreading"] # optional: those that are ranked over all tables; all learners if absent
 //! labels = [5, 20]                  # optional: for datasets that do not say; see `labels`
@@ -12,6 +12,7 @@
 //! steps = { mlp = 500 }             # optional: training steps, where they are not the learner's own
 //! draws = { first = 2000, count = 5 }
 //! test = { share = 0.2, limit = 20_000 } # this is the default
+//! validation = 5000                 # optional: rows that nobody learns from, to choose the best run by, as the paper does
 //!
 //! [[dataset]]
 //! name = "optdigits"
@@ -20,6 +21,8 @@
 //! options = { header = "absent" }   # for whoever loads the file
 //! steps = { mlp = 900 }             # optional: before those of the plan
 //! ```
+
+mod dataset;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -31,6 +34,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::labels::{LabelSource, Labels};
 use crate::{Error, Registry, Result};
+
+pub use dataset::PlanDataset;
 
 /// A plan that is consistent in itself; [`Plan::check`] compares it with the learners there are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -57,6 +62,10 @@ pub struct Plan {
     /// How many rows are held out.
     #[serde(default)]
     pub test: TestRows,
+    /// Rows that no learner sees, the same in all draws: the accuracy on them is recorded, so that the best of several runs or
+    /// settings can be chosen without a test label.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validation: Option<usize>,
     /// Most unlabelled rows; all if absent.
     pub unlabelled_limit: Option<usize>,
     /// A cell is never cut short, but once one took longer than this, later draws of the same learner on the same
@@ -96,30 +105,6 @@ impl Default for TestRows {
     }
 }
 
-/// A table of a plan.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PlanDataset {
-    /// In tables.
-    pub name: String,
-    /// Where it is, for the loader.
-    pub file: String,
-    /// Whatever else the loader has to know.
-    #[serde(default)]
-    pub options: BTreeMap<String, String>,
-    /// How many labels; the plan's if absent.
-    labels: Option<Labels>,
-    /// A file of labelled rows, one list for each draw.
-    split: Option<String>,
-    /// Most unlabelled rows of this dataset; the plan's number if absent.
-    unlabelled_limit: Option<usize>,
-    /// Rows held out of this dataset; the plan's rule if absent.
-    test: Option<TestRows>,
-    /// Training steps of learners on this dataset, where they differ from the plan's.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    steps: BTreeMap<String, usize>,
-}
-
 impl Plan {
     /// Reads and checks a file.
     pub fn read(path: &Path) -> Result<Plan> {
@@ -129,6 +114,7 @@ impl Plan {
     /// Reads and checks TOML.
     pub fn parse(text: &str) -> Result<Plan> {
         let mut plan: Plan = toml::from_str(text)?;
+        plan.learners = plan.learners.iter().flat_map(|name| family(name)).collect();
         for dataset in plan.datasets.iter_mut().filter(|dataset| dataset.split.is_none()) {
             dataset.labels = dataset.labels.take().or_else(|| plan.labels.clone());
         }
@@ -211,8 +197,10 @@ impl Plan {
         };
         let options: String = dataset.options.iter().map(|(key, value)| format!(" {key}={value}")).collect();
         let file = &dataset.file;
+        let validation = self.validation.map(|n| format!("; validation {n}")).unwrap_or_default();
         format!(
-            "{file}{options}: labels {labels}; test {share} up to {limit} or its own; unlabelled {unlabelled}"
+            "{file}{options}: labels {labels}; test {share} up to {limit} or its own; unlabelled \
+             {unlabelled}{validation}"
         )
     }
 
@@ -250,6 +238,13 @@ impl Plan {
                 return fail(format!("only_at: '{name}' at {labels}, which no dataset has"));
             }
         }
+        let split = self.datasets.iter().find(|dataset| dataset.split.is_some());
+        if let (Some(_), Some(dataset)) = (self.validation, split) {
+            return fail(format!(
+                "validation rows cannot be taken from '{}', whose split names rows",
+                dataset.name
+            ));
+        }
         if let Some(seconds) = self.budget_seconds.filter(|seconds| seconds.is_nan() || *seconds <= 0.) {
             return fail(format!("budget_seconds: found {seconds}, expected more than 0"));
         }
@@ -257,32 +252,13 @@ impl Plan {
     }
 }
 
-impl PlanDataset {
-    /// Where labels come from: one for each row of the tables.
-    pub fn label_sources(&self) -> Vec<LabelSource> {
-        match (&self.labels, &self.split) {
-            (Some(labels), _) => labels.sources(),
-            (None, Some(file)) => vec![LabelSource::Split(file.clone())],
-            (None, None) => Vec::new(),
+/// `paper-knn/*` stands for every setting of the grid of that name.
+fn family(name: &str) -> Vec<String> {
+    match name.strip_suffix('*') {
+        Some(start) if start.ends_with('/') => {
+            flowgmm_learners::paper_names().into_iter().filter(|name| name.starts_with(start)).collect()
         }
-    }
-
-    fn validate(&self, test: TestRows) -> Result<()> {
-        let fail = |why: &str| Err(Error::Plan(format!("dataset '{}': {why}", self.name)));
-        let sources = self.label_sources();
-        if self.labels.is_some() == self.split.is_some() {
-            return fail("give either labels (a number of each class, or several) or split (a file)");
-        }
-        if sources.is_empty() || sources.iter().any(LabelSource::is_empty) {
-            return fail("labels: at least 1 of each class, or at random");
-        }
-        if twice(&sources).is_some() {
-            return fail("labels: a number is there twice");
-        }
-        if !(test.share > 0. && test.share < 1.) || test.limit == 0 {
-            return fail("test: a share strictly between 0 and 1 and a limit of at least 1");
-        }
-        Ok(())
+        _ => vec![name.to_string()],
     }
 }
 

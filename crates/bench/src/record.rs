@@ -17,6 +17,9 @@ pub struct Record {
     pub cell: CellKey,
     /// What it gave.
     pub outcome: Outcome,
+    /// Accuracy on the plan's validation rows, if it has some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validation: Option<f64>,
     /// Seconds of fitting.
     pub fit_seconds: f64,
     /// Seconds of predicting the test rows.

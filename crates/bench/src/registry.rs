@@ -42,7 +42,11 @@ impl Registry {
         let learner = |name: &&str| {
             (name.to_string(), flowgmm_learners::by_name(name).expect("a name that is listed is known"))
         };
-        Self { learners: flowgmm_learners::names().iter().map(learner).collect() }
+        let paper = flowgmm_learners::paper_names().into_iter().map(|name| {
+            let learner = flowgmm_learners::by_name(&name).expect("a name that is listed is known");
+            (name, learner)
+        });
+        Self { learners: flowgmm_learners::names().iter().map(learner).chain(paper).collect() }
     }
 
     /// Adds a learner, or replaces the one of that name.
@@ -70,8 +74,8 @@ impl Registry {
         self.learners.get(name).map(|learner| learner.as_ref())
     }
 
-    /// All names, in order.
+    /// All names, in order, but for the grids of the paper's baselines (`paper-knn/7`).
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.learners.keys().map(String::as_str)
+        self.learners.keys().map(String::as_str).filter(|name| !name.contains('/'))
     }
 }

@@ -10,6 +10,8 @@ use std::sync::{Mutex, MutexGuard};
 
 use flowgmm::Control;
 use flowgmm_learners::AnyError;
+use rand::seq::SliceRandom;
+use semisup::{Labelled, rng};
 
 use crate::events::{Absent, FailedCells, RunEvent, RunObserver, RunOptions, RunReport, Skipped};
 use crate::jobs::{DatasetCells, Work};
@@ -17,6 +19,9 @@ use crate::load::{LoadError, Loaded, Loader};
 use crate::record::data_fingerprint;
 use crate::registry::Chosen;
 use crate::{CellKey, Error, Plan, PlanDataset, Record, Registry, Result, ResultsFile};
+
+/// Seed of the validation rows: no draw has it.
+const VALIDATION_SEED: u64 = u64::MAX;
 
 /// Runs all cells of the plan that `results` does not hold yet. `observer` may stop the run at any event; a cell that was
 /// being fitted then leaves no record.
@@ -46,6 +51,14 @@ pub fn run(
         }
     }
     let stopped = runner.is_stopped();
+    let nothing = {
+        let report = &runner.locked().report;
+        // A dataset may turn out to be incomplete only when it is read: a plan of nothing else has no table either.
+        (report.before + report.ran == 0 && !report.skipped.is_empty()).then(|| report.skipped.clone())
+    };
+    if let Some(absent) = nothing.filter(|_| !stopped) {
+        return Err(Error::Absent(absent));
+    }
     let report = runner.progress.into_inner().expect("no job panicked").report;
     Ok(RunReport { cancelled: stopped, ..report })
 }
@@ -146,9 +159,22 @@ impl<'a> Runner<'a> {
             }
             (Err(LoadError::Unusable(error)), _) => return Err(unusable(dataset, &error)),
         };
+        let (loaded, validation) = match self.plan.validation {
+            None => (loaded, None),
+            Some(n) => with_validation(loaded, n).map_err(|why| unusable(dataset, &why.into()))?,
+        };
         let fingerprint = data_fingerprint(&loaded.all, loaded.test.as_ref());
         let cells = cells(self.plan, self.registry, dataset).filter(|cell| !self.is_done(cell)).collect();
-        work.run(self, &DatasetCells { dataset, loaded: &loaded, fingerprint: &fingerprint, cells })
+        work.run(
+            self,
+            &DatasetCells {
+                dataset,
+                loaded: &loaded,
+                validation: validation.as_ref(),
+                fingerprint: &fingerprint,
+                cells,
+            },
+        )
     }
 
     /// The seconds of a draw of this learner on these data that took longer than it may.
@@ -184,6 +210,19 @@ impl<'a> Runner<'a> {
     pub fn locked(&self) -> MutexGuard<'_, Progress<'a>> {
         self.progress.lock().expect("nobody panics while it is locked")
     }
+}
+
+/// Holds `n` rows out of those that may be drawn: always the same ones.
+fn with_validation(loaded: Loaded, n: usize) -> std::result::Result<(Loaded, Option<Labelled>), String> {
+    let mut rows: Vec<usize> = (0..loaded.all.n()).collect();
+    if n >= rows.len() {
+        return Err(format!("{n} validation rows of {} rows leave none to learn from", rows.len()));
+    }
+    rows.shuffle(&mut rng(VALIDATION_SEED));
+    let held_out = rows.split_off(rows.len() - n);
+    rows.sort_unstable();
+    let validation = loaded.all.select(&held_out);
+    Ok((Loaded { all: loaded.all.select(&rows), ..loaded }, Some(validation)))
 }
 
 fn unusable(dataset: &PlanDataset, error: &AnyError) -> Error {

@@ -62,3 +62,70 @@ fn a_dataset_of_another_kind_is_unusable() {
     assert!(matches!(error, LoadError::Unusable(_)), "{error:?}");
     assert!(error.to_string().contains("'sounds' is neither 'table' nor 'images'"), "{error}");
 }
+
+/// Numbers without order or repetition.
+fn number(row: usize, column: usize) -> f64 {
+    ((row * 31 + column * 17) as f64 * 0.618_033_988_749_894_9).fract() - 0.5
+}
+
+/// Hepmass by its name: balanced, discrete columns dropped, standardised by the training rows; with its own test rows.
+#[test]
+fn hepmass_is_read_by_name_with_the_papers_preparation() {
+    let file = |rows: usize| {
+        let mut text = String::from("# label,f0,f1,f2,mass\n");
+        for row in 0..rows {
+            // Two of three rows are background; the last feature has two values only.
+            let cells: Vec<String> = (0..27)
+                .map(|j| if j == 26 { (row % 2) as f64 } else { 3.0 + 2.0 * number(row, j) }.to_string())
+                .collect();
+            text += &format!("{},{},1000\n", f64::from(u8::from(row % 3 == 0)), cells.join(","));
+        }
+        text
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let folder = directory.path().join("hepmass");
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("1000_train.csv"), file(90)).unwrap();
+    fs::write(folder.join("1000_test.csv"), file(30)).unwrap();
+    let mut data = DataDirectory::new(directory.path());
+    let options = "labels = 1\noptions = { kind = 'dataset', fraction = '1', test_fraction = '1' }";
+    let hepmass = dataset("hepmass", options);
+    data.check(&hepmass).unwrap();
+    let loaded = data.load(&hepmass).unwrap();
+    let count = |class: usize| loaded.all.y().iter().filter(|&&y| y == class).count();
+    assert_eq!([count(0), count(1)], [30, 30], "as many background rows as signal rows");
+    assert_eq!((loaded.all.dim(), loaded.test.map(|test| test.n())), (26, Some(20)));
+    let mean = loaded.all.x().column(0).sum() / 60.0;
+    assert!(mean.abs() < 1e-12, "standardised: {mean}");
+}
+
+#[test]
+fn miniboone_is_read_by_name_and_texts_ask_for_an_encoder() {
+    let mut text = String::from(" 20 35\n");
+    for row in 0..55 {
+        let cells: Vec<String> = (0..50).map(|j| number(row, j).to_string()).collect();
+        text += &format!(" {}\n", cells.join(" "));
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let mut data = DataDirectory::new(directory.path());
+    let miniboone = dataset("miniboone", "labels = 1\noptions = { kind = 'dataset' }");
+    let what = absent(data.check(&miniboone));
+    assert!(what.contains("flowgmm data get miniboone"), "{what}");
+    fs::create_dir(directory.path().join("miniboone")).unwrap();
+    fs::write(directory.path().join("miniboone/MiniBooNE_PID.txt"), text).unwrap();
+    let loaded = data.load(&miniboone).unwrap();
+    assert_eq!((loaded.all.n(), loaded.all.dim(), loaded.test.is_none()), (40, 50, true));
+
+    let news = "1,\"Oil\",\"Prices fall\"\n2,\"Cup\",\"Striker scores\"\n";
+    fs::create_dir_all(directory.path().join("text/ag_news")).unwrap();
+    for name in ["train.csv", "test.csv"] {
+        fs::write(directory.path().join("text/ag_news").join(name), news).unwrap();
+    }
+    let texts = dataset("ag-news", "labels = 1\noptions = { kind = 'dataset' }");
+    let error = data.load(&texts).unwrap_err().to_string();
+    assert!(error.contains("sentence encoder") && error.contains("encoder = "), "{error}");
+    let there = dataset("ag-news", "labels = 1\noptions = { kind = 'dataset', encoder = 'minilm' }");
+    assert!(absent(data.check(&there)).contains("minilm is not there"));
+    let unknown = dataset("minibone", "labels = 1\noptions = { kind = 'dataset' }");
+    assert!(data.check(&unknown).unwrap_err().to_string().contains("Did you mean 'miniboone'?"));
+}

@@ -388,3 +388,51 @@ fn all_files_are_written_and_readable() {
         assert!(record.peak_memory.unwrap() > 1 << 20);
     }
 }
+
+/// Everything looks as if it were there, and is not when it is read: a file of several is missing.
+struct Hollow;
+
+impl Loader for Hollow {
+    fn load(&mut self, dataset: &PlanDataset) -> Result<Loaded, LoadError> {
+        Err(LoadError::Absent(format!("get {}", dataset.file)))
+    }
+}
+
+#[test]
+fn a_plan_whose_data_are_all_absent_is_an_error_even_if_they_may_be_skipped() {
+    let (_directory, path) = place();
+    let skipping = RunOptions { absent: Absent::Skip, ..options(FailedCells::Keep) };
+    let error =
+        run(&plan(PLAN), &Registry::baselines(), &path, &mut Hollow, &skipping, &mut |_| Control::Continue)
+            .expect_err("no table can be made of nothing");
+    assert!(matches!(&error, Error::Absent(absent) if !absent.is_empty()), "{error:?}");
+    assert!(error.to_string().contains("get "), "{error}");
+}
+
+/// Validation rows are the same in every draw, no learner sees them, and the accuracy on them is recorded.
+#[test]
+fn validation_rows_are_held_out_and_scored() {
+    let (_directory, path) = place();
+    let with = plan(&PLAN.replacen("title", "validation = 60\ntitle", 1));
+    run_all(&with, &Registry::baselines(), &path);
+    let records = read_records(&path).unwrap();
+    assert!(!records.is_empty());
+    for record in &records {
+        let [labelled, unlabelled, test] = record.rows;
+        assert!(labelled + unlabelled + test <= 140, "200 less 60: {:?}", record.rows);
+        let validation = record.validation.expect("it is scored");
+        assert!((0.3..=1.0).contains(&validation), "{validation}");
+        assert!(record.cell.split.contains("validation 60"), "{}", record.cell.split);
+    }
+    let too_many = plan(&PLAN.replacen("title", "validation = 200\ntitle", 1));
+    let (_directory, path) = place();
+    let error = run(
+        &too_many,
+        &Registry::baselines(),
+        &path,
+        &mut { TOYS },
+        &options(FailedCells::Keep),
+        &mut |_| Control::Continue,
+    );
+    assert!(error.unwrap_err().to_string().contains("leave none to learn from"));
+}

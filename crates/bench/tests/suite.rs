@@ -52,6 +52,7 @@ fn records(plan: &Plan) -> Vec<Record> {
         Record {
             cell: CellKey { dataset, labels, learner, draw, settings, split },
             outcome: Outcome::Scored(scores),
+            validation: None,
             fit_seconds: 1.5,
             predict_seconds: 0.5,
             peak_memory: None,

@@ -26,6 +26,7 @@ fn record(plan: &Plan, learner: &str, draw: u64, outcome: Outcome) -> Record {
     Record {
         cell: CellKey { dataset, labels, learner, draw, settings, split },
         outcome,
+        validation: None,
         fit_seconds: 1.5,
         predict_seconds: 0.5,
         peak_memory: None,

@@ -51,6 +51,23 @@ pub struct Args {
     update: Option<PathBuf>,
 }
 
+impl Args {
+    /// All of a plan, one cell after the other, into the results beside it; datasets that are not there are left out.
+    pub fn of_plan(plan: PathBuf, data: PathBuf) -> Self {
+        Self {
+            plan,
+            data,
+            only: Vec::new(),
+            out: None,
+            skip_absent: true,
+            tables: false,
+            retry: false,
+            jobs: NonZeroUsize::MIN,
+            update: None,
+        }
+    }
+}
+
 /// Runs the command.
 pub fn run(args: &Args, global: &Global) -> Result<()> {
     if let Some(update) = args.update.as_ref().filter(|update| same_file(update, &args.plan)) {
@@ -81,6 +98,12 @@ pub fn run(args: &Args, global: &Global) -> Result<()> {
     let records = read_records(&results).map_err(failure)?;
     write_outputs(&whole, &records, &out).map_err(failure)?;
     let summary = Summary::new(&whole, &records);
+    if args.tables && summary.rows.is_empty() {
+        return Err(Failure::Data(format!(
+            "{} has no results of this plan: run it without --tables",
+            text::path(&results)
+        )));
+    }
     let table = accuracy_table(&summary).trim_end().to_string() + "\n";
     if let Some(file) = &args.update {
         update_file(file, &name, &table).map_err(failure)?;

@@ -1,6 +1,7 @@
 //! `flowgmm fit`: from a table or images with few labels to a model file.
 
 mod args;
+mod dataset;
 mod images;
 mod outcome;
 
@@ -28,6 +29,7 @@ use crate::{
     reading::is_standard,
     text,
 };
+use dataset::NamedRows;
 use outcome::Outcome;
 
 pub use args::Args;
@@ -36,7 +38,9 @@ pub use args::Args;
 pub fn run(args: &Args, global: &Global, matches: &ArgMatches) -> Result<()> {
     let began = Instant::now();
     args.check_files(global)?;
-    let request = args.request(matches)?;
+    let seed = args.settings.seed.unwrap_or(0);
+    let named = args.dataset.read(args.reading.encoder(), args.settings.preset, seed)?;
+    let request = args.request(matches, named.as_ref())?;
     args.refuse_what_does_not_fit(&request.source)?;
     let learner = LearnerRun::asked_for(args)?;
     interrupt::listen()?;
@@ -47,7 +51,7 @@ pub fn run(args: &Args, global: &Global, matches: &ArgMatches) -> Result<()> {
     if let Some(schema) = training.schema.as_ref().filter(|_| args.print_schema) {
         return output::print(&columns::table(schema));
     }
-    let test = args.test.as_ref().map(|path| args.test_source(path));
+    let test = named.map(|rows| rows.test).or_else(|| args.test.as_ref().map(|path| args.test_source(path)));
     if let Some(test) = &test {
         training.check_test(test)?;
     }
@@ -59,6 +63,7 @@ pub fn run(args: &Args, global: &Global, matches: &ArgMatches) -> Result<()> {
         let threads = global.threads(args.config());
         return output::print(&config::to_toml(&plan, threads));
     };
+    progress.warn(&plan.warnings);
     announce(&plan, &training, &mut progress);
     let fit = training.fit(plan, &request, began, &mut progress).map_err(|error| args.interrupted(error))?;
     fit.model.save(path)?;
@@ -96,7 +101,7 @@ impl Args {
     /// Refuses to write over what is read, or over files of another kind.
     fn check_files(&self, global: &Global) -> Result<()> {
         Files::new(global.force)
-            .reads("FILE", [&self.file])
+            .reads("FILE", self.dataset.dataset.is_none().then_some(&self.file))
             .reads("--unlabelled", &self.unlabelled)
             .reads("--test", &self.test)
             .reads("--config", &self.settings.config)
@@ -119,7 +124,8 @@ impl Args {
     ) -> Result<Option<(&'a Path, Summary)>> {
         let Some(to) = &self.output.report else { return Ok(None) };
         let model_name = Some(model.display().to_string());
-        let request = ReportRequest { test, name: table_name(&self.file), model_name };
+        let name = self.dataset.dataset.clone().unwrap_or_else(|| table_name(&self.file));
+        let request = ReportRequest { test, name, model_name };
         let report = flowgmm::report(fit, &request, progress).map_err(|error| no_report(error, model))?;
         write_whole(to, report.to_page().to_html().as_bytes())?;
         progress.warn(&report.warnings);
@@ -127,9 +133,11 @@ impl Args {
     }
 
     /// What the library is asked for.
-    fn request(&self, matches: &ArgMatches) -> Result<Request> {
+    fn request(&self, matches: &ArgMatches, named: Option<&NamedRows>) -> Result<Request> {
         let more = |path: &PathBuf| self.reading.source(path);
-        let mut source = self.reading.source(&self.file);
+        let mut source = named.map_or_else(|| self.reading.source(&self.file), |rows| rows.train.clone());
+        let mut overrides = named.map_or(Vec::new(), |rows| rows.settings.clone());
+        overrides.extend(self.overrides(matches)?);
         if let Some(label) = &self.label {
             source = source.label_column(label);
         } else if let Some(labels) = &self.images.labels {
@@ -144,7 +152,7 @@ impl Args {
             image_size: self.images.size,
             label_split: self.images.labelled.clone().map(|path| (path, self.images.split)),
             preset: self.settings.preset,
-            overrides: self.overrides(matches)?,
+            overrides,
             checkpoint: self.output.checkpoint.clone().map(|directory| Checkpoint {
                 directory,
                 every: self.output.checkpoint_every,

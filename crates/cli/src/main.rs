@@ -23,6 +23,7 @@ mod interrupt;
 mod latent;
 mod learner;
 mod output;
+mod paper;
 mod predict;
 mod progress;
 mod reading;
@@ -131,6 +132,9 @@ enum Command {
     /// Run learners against each other on equal splits, as a plan says, and write the tables
     #[command(after_help = "Example:\n  flowgmm bench experiments/table1.toml --data DIRECTORY")]
     Bench(bench::Args),
+    /// Show the paper's tables and figures: ours beside theirs, and how each is made
+    #[command(after_help = "Example:\n  flowgmm paper appendix-g --run")]
+    Paper(paper::Args),
     /// List, fetch and check the datasets of the paper
     #[command(after_help = "Example:\n  flowgmm data get mnist")]
     Data(data::Args),
@@ -184,6 +188,7 @@ fn run(cli: Cli, matches: &ArgMatches) -> Result<()> {
         Command::Encode(args) => latent::encode(&args, &global),
         Command::Decode(args) => latent::decode(&args, &global),
         Command::Bench(args) => bench::run(&args, &global),
+        Command::Paper(args) => paper::run(&args, &global),
         Command::Data(args) => data::run(&args, &global),
         Command::Inspect(args) => inspect::run(&args, &global),
         Command::Completions(args) => reference::completions(&args, Cli::command()),

@@ -64,6 +64,11 @@ pub struct ReadingArgs {
 }
 
 impl ReadingArgs {
+    /// The directory of the sentence encoder.
+    pub fn encoder(&self) -> Option<&Path> {
+        self.encoder.as_deref()
+    }
+
     /// The rows at a path, read as the flags say.
     pub fn source(&self, path: &Path) -> Source {
         Source::path(path).reading(Reading {

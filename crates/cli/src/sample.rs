@@ -27,7 +27,7 @@ pub struct Args {
     /// Only this class [default: classes as often as the model's prior says]
     #[arg(short, long, value_name = "NAME")]
     class: Option<String>,
-    /// Spread of the latent samples: 1 is the model's density, less is more typical
+    /// Factor of the latent standard deviation: 1 is the model's density, less is more typical (the paper's T is its square)
     #[arg(short, long, value_name = "T", default_value_t = 1.0, value_parser = temperature, allow_negative_numbers = true)]
     temperature: f64,
     /// Of a model of images: f^-1 of the mean of every Gaussian instead of draws; needs --out FILE.png

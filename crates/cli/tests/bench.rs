@@ -44,6 +44,13 @@ fn a_plan_runs_once_resumes_and_fills_a_table() {
     assert_eq!(at_once, String::from_utf8_lossy(&first.stdout), "the same table from cells at once");
     bench.fails("bench moons.toml --data . --jobs 0", 2, &["--jobs"]);
 
+    std::fs::create_dir(bench.path("empty")).unwrap();
+    bench.write("empty/results.jsonl", "");
+    bench.fails(
+        "bench moons.toml --data . --out empty --tables",
+        3,
+        &["no results of this plan", "without --tables"],
+    );
     let again = bench.run("bench moons.toml --data . --skip-absent");
     assert!(
         !String::from_utf8_lossy(&again.stderr).contains("moons (5 per class) draw"),

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Bench, cells, json, stderr};
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "demo",
     "fit",
     "predict",
@@ -16,6 +16,7 @@ const COMMANDS: [&str; 14] = [
     "decode",
     "inspect",
     "bench",
+    "paper",
     "data",
     "completions",
     "man",

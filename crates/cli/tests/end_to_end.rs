@@ -274,7 +274,9 @@ fn a_mixed_table_with_gaps_and_more_unlabelled_files() {
 #[test]
 fn presets_are_the_originals() {
     let bench = Bench::new();
-    for (preset, depth, kind) in [("paper", 7, "random"), ("reference-code", 10, "antipodal")] {
+    for (preset, depth, kind) in
+        [("paper", 5, "random"), ("paper-toy", 5, "antipodal"), ("reference-code", 10, "antipodal")]
+    {
         let text = bench.ok(&format!("fit train.csv --label label --preset {preset} --print-config"));
         assert!(
             text.contains(&format!("depth = {depth} ")) && text.contains(&format!("\"{kind}\"")),

@@ -1,7 +1,7 @@
 //! FlowGMM (paper, section 4): a flow and a latent mixture, which are a density and a classifier at once.
 //!
-//!   log p(x | k) = log p(z | k) + log|det df/dx|,   z = f(x)
-//!   log p(x)     = logsumexp_k [ log pi_k + log p(x | k) ]
+//!   log p(x | k) = log p(z | k) + log|det df/dx|,   z = f(x)      (eqs. 1 and 2)
+//!   log p(x)     = logsumexp_k [ log pi_k + log p(x | k) ]         (eqs. 1 and 3)
 //!   p(k | x)     = softmax_k  [ log pi_k + log p(z | k) ]          (eq. 5: the log-det cancels)
 
 use burn_tensor::Tensor;
@@ -14,7 +14,7 @@ use crate::{
     bijection::{Bijection, Dropout, Init, Mapped, NormStatistics},
     flow::{Engine, Flow, FlowOutput, FlowSpec},
     fused,
-    mixture::{Covariance, Mixture, MixtureSpec, MixtureValues},
+    mixture::{Mixture, MixtureSpec, MixtureValues},
     tensor::{Place, log_normalise, log_sum_exp, to_array},
     theta::Theta,
 };
@@ -36,12 +36,13 @@ impl ModelSpec {
             sum.checked_add(layer.n_running_statistics()?) // in the file, though not trained
         })?;
         let MixtureSpec { dim, covariance, .. } = self.mixture;
-        let sigmas = match covariance {
-            Covariance::Spherical => 1,
-            Covariance::Diagonal => dim,
-        };
-        let each = dim.checked_add(sigmas)?.checked_add(1)?;
-        let mixture = self.mixture.n_components().checked_mul(each)?;
+        let (c, area) =
+            (self.mixture.n_components(), |[rows, columns]: [usize; 2]| rows.checked_mul(columns));
+        // A square that overflows is refused before it is taken.
+        dim.checked_mul(dim)?;
+        let covariances =
+            area(covariance.sigma_shape(c, dim))?.checked_add(area(covariance.below_shape(c, dim))?)?;
+        let mixture = c.checked_mul(dim.checked_add(1)?)?.checked_add(covariances)?;
         total.checked_add(mixture)?.checked_add(self.mixture.n_classes())
     }
 }
@@ -109,13 +110,12 @@ impl FlowGmm {
     /// A model of this architecture whose parameters are about to be loaded from a file.
     pub fn blank(spec: &ModelSpec, place: &Place) -> Result<Self> {
         let c = spec.mixture.n_components();
-        let sigma_columns = match spec.mixture.covariance {
-            Covariance::Spherical => 1,
-            Covariance::Diagonal => spec.mixture.dim,
-        };
+        let MixtureSpec { dim, covariance, .. } = spec.mixture;
+        spec.mixture.validate()?;
         let values = MixtureValues {
-            means: Array2::zeros((c, spec.mixture.dim)),
-            log_sigma: Array2::zeros((c, sigma_columns)),
+            means: Array2::zeros((c, dim)),
+            log_sigma: Array2::zeros(covariance.sigma_shape(c, dim)),
+            below: Array2::zeros(covariance.below_shape(c, dim)),
             log_weight: vec![0.0; c],
             log_prior: vec![0.0; spec.mixture.n_classes()],
         };
@@ -209,7 +209,7 @@ impl FlowGmm {
     /// Latent values and log-densities of rows.
     pub fn densities(&self, x: Tensor<2>) -> Densities {
         let (z, log_conditional) = match self.flow.output(x) {
-            FlowOutput::Joined(rows, before) if self.mixture.engine() != Engine::Composed => {
+            FlowOutput::Joined(rows, before) if self.mixture.takes_joined() => {
                 let own = self.mixture.log_conditional_joined(&rows);
                 (fused::separate(rows).value, before.map_or(own.clone(), |before| own + before))
             }

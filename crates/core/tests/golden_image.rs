@@ -93,6 +93,7 @@ impl Case<'_> {
             log_sigma: Array2::zeros((CLASSES, 1)),
             log_weight: vec![0.0; CLASSES],
             log_prior: vec![-(CLASSES as f64).ln(); CLASSES],
+            ..MixtureValues::default()
         };
         let mixture = Mixture::new(MixtureSpec::fixed(DIM, CLASSES), &values, &self.place).unwrap();
         FlowGmm::new(flow, mixture).unwrap().with_engine(self.engine)

@@ -18,6 +18,7 @@
 //! assert!(find("mnits").unwrap_err().to_string().contains("Did you mean 'mnist'?"));
 //! ```
 
+mod balance;
 mod checksum;
 mod cifar;
 mod collection;
@@ -43,6 +44,7 @@ mod transfer;
 mod uci;
 mod verify;
 
+pub use balance::balance;
 pub use checksum::Checksum;
 pub use cifar::{CIFAR_CLASSES, read_cifar10, read_cifar10_archive};
 pub use collection::{Collection, ImageSource, ReadOptions, png};

@@ -18,7 +18,7 @@ use crate::{
     Cost, Decision, Error, Evidence, Fitter, Model, Preset, Result, Settings, Source,
     fitter::some_rows,
     observer::Observer,
-    recipe::Recipe,
+    recipe::{Recipe, unsuitable},
     settings::Override,
     source::training::{Declared, Training},
     trial,
@@ -113,6 +113,7 @@ impl Request {
             ("values that mean unlabelled", !self.unlabelled_values.is_empty()),
             ("kinds of columns", !self.declared.is_empty()),
             ("the preset of the authors' code", self.preset == Preset::ReferenceCode),
+            ("the preset of toys", self.preset == Preset::PaperToy),
         ];
         match given.iter().find(|(_, given)| *given) {
             None => Ok(()),
@@ -205,6 +206,8 @@ pub struct FitPlan {
     pub decisions: Vec<Decision>,
     /// What the fit is expected to cost.
     pub cost: Cost,
+    /// What the user should know before it starts: where a preset does not suit the rows.
+    pub warnings: Vec<String>,
 }
 
 impl FitPlan {
@@ -235,18 +238,20 @@ impl Training {
             cost.check_memory()?;
         }
         let decisions = self.decisions.iter().cloned().chain(recipe.decisions).collect();
-        Ok(FitPlan { settings, decisions, cost })
+        let warnings = unsuitable(request.preset, &settings.config, &self.data);
+        Ok(FitPlan { settings, decisions, cost, warnings })
     }
 
     /// Trains a model as planned; `began` is when the work began.
     pub fn fit(
-        self,
+        mut self,
         plan: FitPlan,
         request: &Request,
         began: Instant,
         observer: &mut dyn Observer,
     ) -> Result<Fit> {
-        let FitPlan { settings, decisions, cost } = plan;
+        let FitPlan { settings, decisions, cost, warnings } = plan;
+        self.warnings.extend(warnings);
         let place = Place::on(&settings.device)?;
         let mut fitter = Fitter::new(&settings.config, &self.data, settings.seed)
             .rows(self.rows.clone())

@@ -27,7 +27,7 @@ use crate::{
     rows::Rows,
 };
 use flowgmm_core::{
-    Covariance, Engine, Flow, FlowGmm, Mixture, MixtureSpec, MixtureValues, Prior,
+    Engine, Flow, FlowGmm, Mixture, MixtureSpec, MixtureValues, Prior,
     bijection::Bijection,
     checkpoint::{Checkpoints, Fingerprint, Progress, Saved},
     tensor::Place,
@@ -294,12 +294,10 @@ impl<'a> Fitter<'a> {
             covariance: architecture.covariance,
             trainable: architecture.trainable,
         };
-        let sigma_columns = match architecture.covariance {
-            Covariance::Spherical => 1,
-            Covariance::Diagonal => dim,
-        };
+        let (covariance, c) = (architecture.covariance, means.nrows());
         let values = MixtureValues {
-            log_sigma: Array2::from_elem((means.nrows(), sigma_columns), architecture.sigma.ln()),
+            log_sigma: Array2::from_elem(covariance.sigma_shape(c, dim), architecture.sigma.ln()),
+            below: Array2::zeros(covariance.below_shape(c, dim)),
             log_weight: vec![0.0; means.nrows()],
             log_prior: self.log_prior(problem, shown)?,
             means,

@@ -19,7 +19,8 @@ pub struct SampleRequest {
     pub n: usize,
     /// Only this class; classes as often as the model's prior says, if absent.
     pub class: Option<String>,
-    /// Spread of the latent points, from 0 to [`MOST_TEMPERATURE`]: 1 is the model's density, less is more typical.
+    /// Factor of the latent standard deviation, from 0 to [`MOST_TEMPERATURE`]: 1 is the model's density, less is more typical. The
+    /// paper's T of appendix H is its square: T = 0.25^2 there is 0.25 here.
     pub temperature: f64,
     /// Seed of the draws.
     pub seed: u64,

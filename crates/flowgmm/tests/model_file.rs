@@ -61,13 +61,17 @@ fn assert_refused(what: &str, result: Result<Model, Error>) {
 
 #[test]
 fn a_loaded_model_gives_the_scores_of_the_saved_one() {
-    let mut variants = vec![config(), config(), config(), config()];
+    let mut variants = vec![config(); 6];
     variants[1].prepare = Prepare::Pca { dims: 2, whiten: 0.5 };
     variants[1].architecture.per_class = 2;
     variants[1].architecture.covariance = Covariance::Diagonal;
     variants[2].architecture.coupling = Transform::Spline { bins: 4, bound: 3.0 };
     variants[3].prepare = Prepare::Standardise;
     variants[3].architecture.coupling = Transform::Affine { form: Form::ShiftThenScale };
+    for (variant, covariance) in variants[4..].iter_mut().zip([Covariance::Full, Covariance::Tied]) {
+        variant.architecture.covariance = covariance;
+        variant.architecture.trainable.covariances = true;
+    }
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("model");
     for config in variants {

@@ -127,6 +127,7 @@ fn raw_problem(config: &TrainConfig, value: f64, wild_row: Option<usize>) -> (Tr
         log_sigma: Array2::zeros((2, 1)),
         log_weight: vec![0.0; 2],
         log_prior: vec![0.0; 2],
+        ..MixtureValues::default()
     };
     let mixture = Mixture::new(MixtureSpec::fixed(2, 2), &values, &Place::cpu()).unwrap();
     let rows = TrainingRows {
@@ -161,11 +162,27 @@ fn every_objective_reduces_its_loss() {
     total.train.objective.temperature = 2.0;
     check_learning("nats per row, tempered", &total, &[]);
     let mut em = trainable();
-    em.train.em = Some(Em { every: 2, mixture: MixtureStep::ClosedForm });
+    em.train.em = Some(Em::new(2, MixtureStep::ClosedForm));
     check_learning("EM", &em, &[]);
     let mut labels = trainable();
     labels.train.objective.unlabelled = 0.0;
     check_learning("labelled rows alone", &labels, &[]);
+}
+
+/// The mixture's means stay where they were put until the flow has warmed up; an untrained flow's latent points would merge them.
+#[test]
+fn closed_form_estimates_wait_until_the_flow_has_warmed_up() {
+    let means = |wait: f64| {
+        let mut config = trainable();
+        config.train.em = Some(Em { every: 1, mixture: MixtureStep::ClosedForm, wait });
+        fit(&config, &data(), 2).unwrap().gmm().mixture().values().means
+    };
+    let (never, always, late) = (means(1.0), means(0.0), means(0.5));
+    let mut fixed = trainable();
+    fixed.train.em = Some(Em::new(1, MixtureStep::Fixed));
+    let put = fit(&fixed, &data(), 2).unwrap().gmm().mixture().values().means;
+    assert_eq!(never, put, "before its time nothing is estimated");
+    assert!(always != put && late != put && late != always, "after it, the means are the data's");
 }
 
 /// Longer, and without terms whose weight changes over training.

@@ -131,7 +131,7 @@ fn other_paths_through_training_agree_too() {
         (
             "EM and several starts",
             with(&|c| {
-                c.train.em = Some(Em { every: 1, mixture: MixtureStep::ClosedForm });
+                c.train.em = Some(Em::new(1, MixtureStep::ClosedForm));
                 c.train.ema = None;
                 c.multi_start = MultiStart { starts: 2, fraction: 0.3, folds: 2 };
             }),

@@ -125,6 +125,10 @@ pub fn names() -> &'static [&'static str] {
 /// | label-spreading, label-spreading-raw | graph of 10 locally scaled neighbours, alpha 0.99 | standardised, raw |
 /// | self-training | of logistic regression, C = 1, threshold 0.75, as in scikit-learn | standardised |
 /// | gaussian-mixture | full covariances by EM; invariant to the scale of columns | raw |
+/// | paper-knn/K | the paper's kNN, K from 1 to 20 | each row normalised to length 1 |
+/// | paper-label-spreading-rbf/GAMMA/ALPHA | kernel exp(-gamma sin^2) between as many rows as a dense matrix holds | each row normalised to length 1 |
+/// | paper-label-spreading-knn/K/ALPHA | scikit-learn's graph of K neighbours | each row normalised to length 1 |
+/// | paper-pi-model/RATE | [`PiModel`] with the paper's consistency weight of 30 | standardised |
 pub fn by_name(name: &str) -> Option<BoxedLearner> {
     Some(match name {
         "knn" => Box::new(Standardised(nearest(RowLength::Kept))),
@@ -153,7 +157,7 @@ pub fn by_name(name: &str) -> Option<BoxedLearner> {
         "label-spreading-raw" => Box::new(LabelSpreading::default()),
         "self-training" => Box::new(SelfTraining::default()),
         "gaussian-mixture" => Box::new(GaussianMixture::default()),
-        _ => return None,
+        _ => return crate::unit::by_name(name),
     })
 }
 

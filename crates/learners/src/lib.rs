@@ -49,6 +49,7 @@ pub mod svm;
 mod targets;
 pub mod trees;
 mod two_sample;
+mod unit;
 
 pub use any::{AnyError, AnyLearner, AnyModel, BoxedLearner, by_name, names};
 pub use clusters::{ClusterFeatures, ClusterLogistic, ClusterRegression, ClusterRegressionModel};
@@ -72,6 +73,7 @@ pub use trees::{
     RandomForest, Sampling, Splitter, TreeSettings,
 };
 pub use two_sample::{TwoSample, TwoSampleClassifier, two_sample};
+pub use unit::{UnitRows, UnitRowsModel, names as paper_names};
 
 /// What a fallible function of this crate returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -10,6 +10,8 @@ use semisup::{Learner, SemiSupervised, Watch};
 
 use crate::Registry;
 
+/// Fraction of training after which the mixture is first estimated: before, latent points know nothing of the classes.
+const WAIT: f64 = 0.5;
 /// Iterations of EM each time the mixture is updated.
 const ITERATIONS: usize = 5;
 
@@ -21,8 +23,11 @@ pub(super) fn register(registry: &mut Registry) {
         ("eq4-means", Way::Centroids { r: 1.0 }),
         ("eq4-means-double", Way::Centroids { r: 2.0 }),
         ("eq4-joint", Way::Joint),
-        ("eq4-closed-form", Way::Em(MixtureStep::ClosedForm)),
-        ("eq4-alternating", Way::Em(MixtureStep::Alternating { iterations: ITERATIONS })),
+        ("eq4-closed-form", Way::EmAfter { mixture: MixtureStep::ClosedForm, wait: WAIT }),
+        (
+            "eq4-alternating",
+            Way::EmAfter { mixture: MixtureStep::Alternating { iterations: ITERATIONS }, wait: WAIT },
+        ),
     ] {
         registry.register(name, Likelihood { way });
     }
@@ -38,8 +43,10 @@ struct Likelihood {
 enum Way {
     /// Fixed random means N(0, I), gradient descent on the marginal likelihood: the paper's method.
     Descent,
-    /// Random means N(0, I), EM's E-steps (appendix A), the mixture fixed or estimated with them (appendix B).
+    /// Random means N(0, I), EM's E-steps (appendix A), the mixture fixed.
     Em(MixtureStep),
+    /// The same, and the mixture is estimated with the E-steps (appendix B) once the flow has warmed up.
+    EmAfter { mixture: MixtureStep, wait: f64 },
     /// Means of the labelled rows' latent points, scaled by r (appendix B).
     Centroids { r: f64 },
     /// Means, covariances and weights descend together with the flow (appendix B).
@@ -55,7 +62,8 @@ impl Likelihood {
         config.train.objective = Objective { scale: Scale::PerDimension, ..Objective::likelihood() };
         match self.way {
             Way::Descent => {}
-            Way::Em(mixture) => config.train.em = Some(Em { every: 1, mixture }),
+            Way::Em(mixture) => config.train.em = Some(Em::new(1, mixture)),
+            Way::EmAfter { mixture, wait } => config.train.em = Some(Em { every: 1, mixture, wait }),
             Way::Centroids { r } => config.architecture.means = Means::Centroids { r },
             Way::Joint => {
                 config.architecture.trainable = Trainable { means: true, covariances: true, weights: true };
@@ -72,9 +80,11 @@ impl Learner for Likelihood {
     fn name(&self) -> String {
         match self.way {
             Way::Descent => "eq. 4".into(),
-            Way::Em(MixtureStep::Fixed) => "eq. 4, EM".into(),
-            Way::Em(MixtureStep::ClosedForm) => "eq. 4, mixture in closed form".into(),
-            Way::Em(MixtureStep::Alternating { .. }) => "eq. 4, flow and mixture in turn".into(),
+            Way::Em(_) => "eq. 4, EM".into(),
+            Way::EmAfter { mixture: MixtureStep::Alternating { .. }, .. } => {
+                "eq. 4, flow and mixture in turn".into()
+            }
+            Way::EmAfter { .. } => "eq. 4, mixture in closed form".into(),
             Way::Centroids { r } => format!("eq. 4, means from data x {r}"),
             Way::Joint => "eq. 4, mixture by descent".into(),
         }

@@ -2,6 +2,7 @@
 
 mod diglm;
 mod mixtures;
+mod paper;
 mod recipe;
 
 use std::{fmt, num::NonZeroUsize};
@@ -27,7 +28,8 @@ const MEMBERS: NonZeroUsize = NonZeroUsize::new(3).expect("three");
 /// | flowgmm-no-consistency, flowgmm-em, flowgmm-labelled | FlowGMM without consistency, by EM, without the unlabelled rows |
 /// | flowgmm-pure | FlowGMM that answers by the flow's posterior alone |
 /// | flowgmm-no-teachers | FlowGMM whose start no teacher guides |
-/// | flowgmm-paper | FlowGMM with the paper's settings |
+/// | flowgmm-paper, flowgmm-paper-miniboone | FlowGMM with the paper's settings for this kind of data; with its rate for Miniboone |
+/// | flowgmm-paper-toy, flowgmm-paper-toy-labelled | FlowGMM with the settings of the authors' notebooks; without the unlabelled rows |
 /// | diglm | [`Diglm`] |
 /// | eq4, eq4-em, eq4-means, eq4-means-half, eq4-means-double, eq4-joint, eq4-closed-form, eq4-alternating | FlowGMM by the likelihood of eq. 4 alone, with different ways to place or learn the mixture |
 ///
@@ -47,7 +49,7 @@ pub fn registry() -> Registry {
     ] {
         registry.register(name, FlowGmm::new(variant));
     }
-    registry.register("flowgmm-paper", Paper);
+    paper::register(&mut registry);
     let member = FlowGmm::new(Variant::Automatic);
     registry.register("flowgmm-ensemble", Ensemble { member, members: MEMBERS });
     registry.register("diglm", Diglm::default());
@@ -109,7 +111,7 @@ impl FlowGmm {
             }
             Variant::Em => {
                 config.train.objective.consistency = None;
-                config.train.em = Some(Em { every: 1, mixture: MixtureStep::Fixed });
+                config.train.em = Some(Em::new(1, MixtureStep::Fixed));
             }
         }
         Ok(config)
@@ -143,27 +145,5 @@ impl Learner for FlowGmm {
 
     fn with_steps(&self, steps: usize) -> Option<Self> {
         Some(Self { steps: Some(steps), ..*self })
-    }
-}
-
-/// FlowGMM with the paper's settings for tables or images, as they are.
-#[derive(Debug)]
-struct Paper;
-
-impl Learner for Paper {
-    type Model = Model;
-    type Error = flowgmm::Error;
-
-    fn name(&self) -> String {
-        "FlowGMM, paper's settings".into()
-    }
-
-    fn fit(&self, data: &SemiSupervised, seed: u64) -> flowgmm::Result<Model> {
-        self.fit_watched(data, seed, &())
-    }
-
-    fn fit_watched(&self, data: &SemiSupervised, seed: u64, watch: &dyn Watch) -> flowgmm::Result<Model> {
-        let config = Recipe::of(Preset::Paper, data, seed)?.config;
-        Fitter::new(&config, data, seed).run(&mut Reporting::to(watch))
     }
 }

@@ -102,6 +102,7 @@ fn model(shape: &Shape, place: &Place) -> FlowGmm {
         log_sigma: Array2::zeros((classes, 1)),
         log_weight: vec![0.0; classes],
         log_prior: vec![0.0; classes],
+        ..MixtureValues::default()
     };
     let mixture = Mixture::new(MixtureSpec::fixed(dim, classes), &values, place).expect("a valid mixture");
     FlowGmm::new(flow, mixture).expect("one dimension")

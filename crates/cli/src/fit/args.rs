@@ -4,7 +4,9 @@ use std::{path::PathBuf, time::Duration};
 
 use flowgmm::{Engine, Preset};
 
-use super::images::ImageArgs;
+use clap::builder::ArgPredicate;
+
+use super::{dataset::DatasetArgs, images::ImageArgs};
 use crate::{OnDevice, columns::DeclaredArgs, reading::ReadingArgs};
 
 /// Arguments of `fit`.
@@ -12,8 +14,14 @@ use crate::{OnDevice, columns::DeclaredArgs, reading::ReadingArgs};
 #[command(next_help_heading = "Rows")]
 pub struct Args {
     /// CSV, TSV, JSONL, Parquet, Arrow, NPY, NPZ, `-`, 'part-*.csv', a folder; or images
-    #[arg(help_heading = "Arguments")]
+    #[arg(
+        help_heading = "Arguments",
+        required_unless_present = "dataset",
+        default_value_if("dataset", ArgPredicate::IsPresent, ".")
+    )]
     pub file: PathBuf,
+    #[command(flatten)]
+    pub dataset: DatasetArgs,
     /// Column that holds the label; an empty cell means unlabelled
     #[arg(short, long, value_name = "COLUMN")]
     pub label: Option<String>,
@@ -79,7 +87,7 @@ pub struct OutputArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Settings")]
 pub struct SettingArgs {
-    /// Settings: auto (from the data), paper, or reference-code (the authors')
+    /// Settings: auto (from the data), paper, paper-toy or reference-code
     #[arg(
         short,
         long,

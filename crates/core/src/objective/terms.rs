@@ -238,6 +238,7 @@ mod tests {
             log_sigma: Array2::zeros((2, 1)),
             log_weight: vec![0.0; 2],
             log_prior: vec![0.0; 2],
+            ..MixtureValues::default()
         };
         FlowGmm::new(flow, Mixture::new(MixtureSpec::fixed(2, 2), &values, place).unwrap()).unwrap()
     }

@@ -78,6 +78,7 @@ impl TrainConfig {
                 self.refine.is_none_or(|r| r.is_valid()),
                 "fractions of training, rest not before from, every above 0",
             ),
+            ("train.em.wait", self.em.is_none_or(|em| fraction(em.wait)), "between 0 and 1"),
             ("train.objective weights", weights.all(weight), "at least 0"),
             (
                 "train.objective",

@@ -15,6 +15,13 @@ pub enum DecayShape {
         /// What is left after a drop.
         factor: f64,
     },
+    /// Multiplied by `factor` at each of two fractions of training.
+    Drops {
+        /// When.
+        at: [f64; 2],
+        /// What is left after a drop.
+        factor: f64,
+    },
     /// Half a cosine from the peak down to `floor` times the peak.
     Cosine {
         /// What is left at the end.
@@ -47,6 +54,9 @@ impl Schedule {
             * match self.shape {
                 DecayShape::Constant => 1.0,
                 DecayShape::Step { every, factor } => factor.powi((after / every.max(1e-12)) as i32),
+                DecayShape::Drops { at, factor } => {
+                    factor.powi(at.iter().filter(|at| after >= **at).count() as i32)
+                }
                 DecayShape::Cosine { floor } => {
                     floor + (1.0 - floor) * 0.5 * (1.0 + (std::f64::consts::PI * after).cos())
                 }
@@ -75,6 +85,13 @@ mod tests {
     fn steps_drop_at_their_fractions() {
         let rates = rates(DecayShape::Step { every: 0.25, factor: 0.5 }, 0.0);
         assert_eq!([rates[0], rates[24], rates[25], rates[50], rates[99]], [2.0, 2.0, 1.0, 0.5, 0.25]);
+    }
+
+    #[test]
+    fn two_drops_are_where_they_are_asked_for() {
+        let rates = rates(DecayShape::Drops { at: [0.5, 0.8], factor: 0.1 }, 0.0);
+        let about = |step: usize, rate: f64| (rates[step] - rate).abs() < 1e-12;
+        assert!(about(0, 2.0) && about(49, 2.0) && about(50, 0.2) && about(79, 0.2) && about(80, 0.02));
     }
 
     #[test]

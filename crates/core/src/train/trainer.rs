@@ -220,7 +220,8 @@ impl<'a> Trainer<'a> {
     /// The E-step of appendix A on all unlabelled rows, and the mixture's own M-step if it has one.
     fn expectation(&mut self, em: &Em, observer: &mut dyn Observer) -> Result<()> {
         let mut go_on = || self.go_on(observer);
-        let step = em::expectation(&self.state.model, self.rows, em, &mut go_on)?;
+        let em = em.at(self.state.step, self.config.steps);
+        let step = em::expectation(&self.state.model, self.rows, &em, &mut go_on)?;
         if !step.is_finite() {
             return self.roll_back("the E-step's estimates are not finite".into());
         }

@@ -140,6 +140,7 @@ impl<'a> Case<'a> {
             log_sigma: Array2::from_shape_fn((CLASSES, 1), |(k, _)| sigma[k].ln()),
             log_weight: vec![0.0; CLASSES],
             log_prior: prior.iter().map(|p| p.ln()).collect(),
+            ..MixtureValues::default()
         };
         let spec = MixtureSpec { trainable, ..MixtureSpec::fixed(DIM, CLASSES) };
         let mixture = Mixture::new(spec, &values, &self.place).unwrap();

@@ -13,7 +13,8 @@ use ndarray::{Array2, ArrayView1};
 use semisup::Rng;
 
 use crate::{
-    ALL, DOUBLE, log_sum, model, naive_components, naive_conditional, posterior, random_mixture, shapes,
+    ALL, DOUBLE, flat, log_sum, model, naive_components, naive_conditional, posterior, random_mixture,
+    shapes,
     support::{assert_close, normal_rows, uniform_rows},
 };
 
@@ -40,12 +41,23 @@ fn closed_form_estimates_are_weighted_moments() {
             let variance: Vec<f64> = (0..spec.dim)
                 .map(|j| (0..40).map(|n| weight(n) * (z[[n, j]] - mean[j]).powi(2)).sum())
                 .collect();
-            let sigma: Vec<f64> = got.log_sigma.row(c).iter().map(|l| l.exp()).collect();
-            let want = match spec.covariance {
-                Covariance::Spherical => vec![(variance.iter().sum::<f64>() / spec.dim as f64).sqrt()],
-                Covariance::Diagonal => variance.iter().map(|v| v.sqrt()).collect(),
+            let covariance = |c: usize, j: usize, k: usize| -> f64 {
+                (0..40)
+                    .map(|n| r[[n, c]] * (z[[n, j]] - got.means[[c, j]]) * (z[[n, k]] - got.means[[c, k]]))
+                    .sum()
             };
-            assert_close("sigma", &sigma, &want, DOUBLE);
+            let (dim, all) = (spec.dim, 0..class_of.len());
+            let want = Array2::from_shape_fn((dim, dim), |(j, k)| match spec.covariance {
+                Covariance::Spherical if j == k => variance.iter().sum::<f64>() / dim as f64,
+                Covariance::Diagonal if j == k => variance[j],
+                Covariance::Spherical | Covariance::Diagonal => 0.0,
+                Covariance::Full => covariance(c, j, k) / mass[c],
+                Covariance::Tied => {
+                    all.clone().map(|c| covariance(c, j, k)).sum::<f64>() / mass.iter().sum::<f64>()
+                }
+            });
+            let sigma = got.covariance(c);
+            assert_close("Sigma", &flat(&sigma), &flat(&want), 1e-10);
         }
         // A millionth of a row is added to every class and Gaussian, so that none is lost for good.
         let class_mass = |k: usize| -> f64 { (0..c).filter(|&o| class_of[o] == k).map(|o| mass[o]).sum() };

@@ -1,7 +1,8 @@
-//! The latent mixture against a plain computation: densities and posteriors of spherical and diagonal Gaussians, one
-//! or several per class; their gradients; rows far away; sampling; the placements of means; closed-form estimates;
+//! The latent mixture against a plain computation: densities and posteriors of spherical, diagonal, full and tied
+//! Gaussians, one or several per class; their gradients; rows far away; sampling; the placements of means; closed-form estimates;
 //! and the two laws of EM: its gradient is the marginal's, and its iterations never lose likelihood.
 
+mod boundary;
 mod em;
 mod means;
 mod sampling;
@@ -28,7 +29,7 @@ const ALL: Trainable = Trainable { means: true, covariances: true, weights: true
 /// The shapes every law is tried on: one Gaussian each, several each, and uneven numbers.
 fn shapes() -> Vec<MixtureSpec> {
     let mut specs = Vec::new();
-    for covariance in [Covariance::Spherical, Covariance::Diagonal] {
+    for covariance in [Covariance::Spherical, Covariance::Diagonal, Covariance::Full, Covariance::Tied] {
         for per_class in [vec![1, 1], vec![1, 1, 1, 1], vec![2, 2], vec![3, 1, 2]] {
             for dim in [1, 3] {
                 specs.push(MixtureSpec { dim, per_class: per_class.clone(), covariance, trainable: ALL });
@@ -41,13 +42,12 @@ fn shapes() -> Vec<MixtureSpec> {
 /// Random values; weights and prior are not normalised, because the library normalises on use.
 fn draw(spec: &MixtureSpec, rng: &mut Rng) -> MixtureValues {
     let c = spec.n_components();
-    let columns = match spec.covariance {
-        Covariance::Spherical => 1,
-        Covariance::Diagonal => spec.dim,
-    };
+    let [rows, columns] = spec.covariance.sigma_shape(c, spec.dim);
+    let [below_rows, below_columns] = spec.covariance.below_shape(c, spec.dim);
     MixtureValues {
         means: normal_rows(c, spec.dim, rng) * 2.0,
-        log_sigma: normal_rows(c, columns, rng) * 0.4,
+        log_sigma: normal_rows(rows, columns, rng) * 0.4,
+        below: normal_rows(below_rows, below_columns, rng) * 0.7,
         log_weight: uniform_rows(1, c, -1.0, 1.0, rng).into_raw_vec_and_offset().0,
         log_prior: uniform_rows(1, spec.n_classes(), -1.0, 1.0, rng).into_raw_vec_and_offset().0,
     }
@@ -77,14 +77,44 @@ fn naive_components(spec: &MixtureSpec, values: &MixtureValues, z: ArrayView1<f6
                 .map(|o| values.log_weight[o])
                 .collect();
             let mut log_density = values.log_weight[c] - log_sum(&own);
-            for j in 0..spec.dim {
-                let log_sigma = values.log_sigma[[c, j.min(values.log_sigma.ncols() - 1)]];
-                let scaled = (z[j] - values.means[[c, j]]) / log_sigma.exp();
-                log_density += -0.5 * scaled * scaled - log_sigma - 0.5 * std::f64::consts::TAU.ln();
-            }
+            log_density += dense_log_density(&naive_precision(spec, values, c), values.means.row(c), z);
             log_density
         })
         .collect()
+}
+
+/// Sigma_c^-1 = (diag(1 / sigma) U)^T (diag(1 / sigma) U) as a dense matrix, from the definition.
+fn naive_precision(spec: &MixtureSpec, values: &MixtureValues, c: usize) -> Array2<f64> {
+    let row = if spec.covariance == Covariance::Tied { 0 } else { c };
+    let mut a = Array2::<f64>::eye(spec.dim);
+    if spec.covariance.is_correlated() {
+        let mut entries = values.below.row(row).into_iter();
+        for i in 1..spec.dim {
+            for j in 0..i {
+                a[[i, j]] = *entries.next().expect("dim (dim - 1) / 2 entries");
+            }
+        }
+    }
+    for (i, mut entries) in a.rows_mut().into_iter().enumerate() {
+        entries *= (-values.log_sigma[[row, i.min(values.log_sigma.ncols() - 1)]]).exp();
+    }
+    a.t().dot(&a)
+}
+
+/// log N(z; mu, P^-1) with a dense P, its determinant by elimination.
+fn dense_log_density(precision: &Array2<f64>, mean: ArrayView1<f64>, z: ArrayView1<f64>) -> f64 {
+    let (dim, apart) = (z.len(), &z - &mean);
+    let mut left = precision.clone();
+    let mut log_det = 0.0;
+    for i in 0..dim {
+        log_det += left[[i, i]].ln();
+        for j in i + 1..dim {
+            let factor = left[[j, i]] / left[[i, i]];
+            let row = left.row(i).to_owned();
+            left.row_mut(j).scaled_add(-factor, &row);
+        }
+    }
+    0.5 * (log_det - apart.dot(&precision.dot(&apart)) - dim as f64 * std::f64::consts::TAU.ln())
 }
 
 /// log p(z | k), `[n, K]`.
@@ -219,7 +249,10 @@ fn values_that_are_set_are_the_values() {
         let values = draw(&spec, rng);
         model.set_mixture(&values).unwrap();
         let got = model.mixture().values();
-        assert_eq!((&got.means, &got.log_sigma), (&values.means, &values.log_sigma));
+        assert_eq!(
+            (&got.means, &got.log_sigma, &got.below),
+            (&values.means, &values.log_sigma, &values.below)
+        );
         let total: f64 = got.log_prior.iter().map(|p| p.exp()).sum();
         assert!((total - 1.0).abs() < 1e-12, "the prior comes back normalised");
         for k in 0..spec.n_classes() {

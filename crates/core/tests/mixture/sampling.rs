@@ -19,6 +19,7 @@ fn samples_follow_the_mixture() {
         log_sigma: array![[0.5, 1.0], [1.0, 0.25], [2.0, 0.5]].mapv(f64::ln),
         log_weight: [0.25_f64, 0.75, 1.0].map(f64::ln).to_vec(),
         log_prior: [0.3_f64, 0.7].map(f64::ln).to_vec(),
+        ..MixtureValues::default()
     };
     let mixture = Mixture::new(spec, &values, &Place::cpu()).unwrap();
     for temperature in [1.0, 0.5] {
@@ -69,5 +70,33 @@ fn the_coldest_samples_are_the_means() {
     for (row, &class) in z.rows().into_iter().zip(&classes) {
         let own = (0..spec.n_components()).filter(|&c| spec.class_of()[c] == class);
         assert!(own.into_iter().any(|c| values.means.row(c) == row), "{row} is no mean of class {class}");
+    }
+}
+
+/// Mean and every entry of the covariance T^2 Sigma, within five standard errors: those of a product of two normals of
+/// standard deviations s and t are at most sqrt(2) s t / sqrt(n).
+#[test]
+fn samples_of_correlated_gaussians_have_their_covariance() {
+    const N: usize = 40_000;
+    let rng = &mut semisup::rng(8);
+    for covariance in [Covariance::Full, Covariance::Tied] {
+        let spec = MixtureSpec { dim: 3, per_class: vec![1, 1], covariance, trainable: Trainable::default() };
+        let (mixture, values) = random_mixture(&spec, rng);
+        for (class, temperature) in [(0, 1.0), (1, 0.25)] {
+            let (z, _) = mixture.sample(N, Some(class), temperature, rng);
+            let mean = z.mean_axis(Axis(0)).unwrap();
+            let apart = &z - &mean;
+            let got = apart.t().dot(&apart) / N as f64;
+            let want = values.covariance(class) * temperature.powi(2);
+            for i in 0..3 {
+                let error = 5.0 * (want[[i, i]] / N as f64).sqrt();
+                assert!((mean[i] - values.means[[class, i]]).abs() < error, "mean {i} of class {class}");
+                for j in 0..3 {
+                    let error = 5.0 * (2.0 * want[[i, i]] * want[[j, j]] / N as f64).sqrt();
+                    let gap = (got[[i, j]] - want[[i, j]]).abs();
+                    assert!(gap < error, "{covariance:?} T = {temperature} [{i}, {j}]: {gap} of {error}");
+                }
+            }
+        }
     }
 }

@@ -24,7 +24,7 @@ use flowgmm_report::Page;
 use semisup::Scores;
 use serde::Serialize;
 
-use crate::{Result, observer::Observer};
+use crate::{Preset, Result, observer::Observer};
 
 pub use problem::ProblemName;
 
@@ -92,9 +92,21 @@ pub struct FitScores {
 /// # Ok::<(), flowgmm::Error>(())
 /// ```
 pub fn run(names: &[ProblemName], seed: u64, threads: usize, observer: &mut dyn Observer) -> Result<Demo> {
+    run_with(Preset::Auto, names, seed, threads, observer)
+}
+
+/// [`run`] with the settings of a preset: [`Preset::PaperToy`] draws the paper's figures 1, 2 and 5 with the settings of its
+/// authors.
+pub fn run_with(
+    preset: Preset,
+    names: &[ProblemName],
+    seed: u64,
+    threads: usize,
+    observer: &mut dyn Observer,
+) -> Result<Demo> {
     let wanted = |name: &ProblemName| names.is_empty() || names.contains(name);
     let names = ProblemName::ALL.into_iter().filter(wanted);
-    let problems = names.map(|name| Problem::new(name, seed, observer)).collect::<Result<_>>()?;
+    let problems = names.map(|name| Problem::new(name, preset, seed, observer)).collect::<Result<_>>()?;
     run_problems(problems, seed, threads, observer)
 }
 

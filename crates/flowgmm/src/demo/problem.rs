@@ -94,13 +94,22 @@ pub(super) struct Problem {
 
 impl Problem {
     /// A problem with its data drawn by `seed`.
-    pub(super) fn new(name: ProblemName, seed: u64, observer: &mut dyn Observer) -> Result<Self> {
+    pub(super) fn new(
+        name: ProblemName,
+        preset: Preset,
+        seed: u64,
+        observer: &mut dyn Observer,
+    ) -> Result<Self> {
         if let Some(toy) = name.toy() {
             let semisup::Problem { train, test } = toy.problem(seed);
-            return Ok(Self { name, train, test, config: FitConfig::toy() });
+            let config = match preset {
+                Preset::Auto => FitConfig::toy(),
+                _ => Recipe::of(preset, &train, seed)?.config,
+            };
+            return Ok(Self { name, train, test, config });
         }
         let semisup::Problem { train, test } = semisup::digits_problem(DIGIT_LABELS, seed);
-        let config = Recipe::watched(Preset::Auto, &train, seed, observer)?.config;
+        let config = Recipe::watched(preset, &train, seed, observer)?.config;
         Ok(Self { name, train, test, config })
     }
 

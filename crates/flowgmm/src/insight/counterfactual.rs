@@ -1,24 +1,13 @@
 //! Counterfactuals: the shortest move in the latent space that changes a row's class, decoded exactly.
 //!
-//! Class k wins at z' where g(z') = log p(k | z') - log p(k0 | z') >= 0, k0 the class of z. The nearest such point solves
-//! min |z' - z| subject to g(z') = 0, by the iteration
-//!
-//!   z' <- z + lambda grad g(z'),   lambda = (grad g(z') . (z' - z) - g(z')) / |grad g(z')|^2
-//!
-//! (Hasofer and Lind 1974, Rackwitz and Fiessler 1978). For Gaussians of one covariance sigma^2 I, as in the paper, g is
-//! affine and the first step is exact: the nearest of the hyperplanes that bound the class. Otherwise it converges to a
-//! local optimum; where it does not converge, the point where the line to the other class's mean crosses the boundary is
-//! taken instead.
+//! Class k wins at z' where log p(k | z') >= log p(k0 | z'), k0 the class of z. The nearest such point is that of
+//! [`nearest_on_boundary`]: exact for Gaussians of one covariance sigma^2 I, as in the paper, otherwise a local optimum.
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 
-use super::latent::Latent;
-use crate::model::Model;
+use flowgmm_core::analysis::{Latent, nearest_on_boundary};
 
-/// Most steps of the iteration.
-const STEPS: usize = 50;
-/// Largest |g| in nats that counts as on the boundary.
-const TOLERANCE: f64 = 1e-6;
+use crate::model::Model;
 
 /// The nearest latent point of another class.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +25,7 @@ pub struct Counterfactual {
 /// The nearest latent point of class `target`, or of any other class, for the latent point `z`. `None` if no other class
 /// can be reached: there is only one class, or `z` belongs to the target already.
 pub fn counterfactual(model: &Model, z: ArrayView1<f64>, target: Option<usize>) -> Option<Counterfactual> {
-    nearest(&Latent::of(model), z, target)
+    nearest(&model.latent(), z, target)
 }
 
 /// The counterfactual of each row `[n, dim_in]`, and the rows that it decodes to after going `beyond` times the distance to
@@ -47,7 +36,7 @@ pub fn counterfactuals(
     target: Option<usize>,
     beyond: f64,
 ) -> (Vec<Option<Counterfactual>>, Array2<f64>) {
-    let latent = Latent::of(model);
+    let latent = model.latent();
     let z = model.encode(x);
     let found: Vec<Option<Counterfactual>> =
         z.axis_iter(Axis(0)).map(|z| nearest(&latent, z, target)).collect();
@@ -75,58 +64,11 @@ fn nearest(latent: &Latent, z: ArrayView1<f64>, target: Option<usize>) -> Option
     let from = (0..joint.len()).max_by(|&a, &b| joint[a].total_cmp(&joint[b]))?;
     let candidates = (0..joint.len()).filter(|&k| k != from && target.is_none_or(|target| target == k));
     let of = |to: usize| {
-        let point = on_boundary(latent, z, from, to)?;
+        let point = nearest_on_boundary(latent, z, from, to)?;
         let distance = (&point - &z).mapv(|v| v * v).sum().sqrt();
         distance.is_finite().then_some(Counterfactual { from, to, distance, z: point })
     };
     candidates.filter_map(of).min_by(|a, b| a.distance.total_cmp(&b.distance))
-}
-
-/// The nearest point where `to` is as probable as `from`.
-fn on_boundary(latent: &Latent, z: ArrayView1<f64>, from: usize, to: usize) -> Option<Array1<f64>> {
-    let g = |point: ArrayView1<f64>| {
-        let joint = latent.log_posterior(point);
-        joint[to] - joint[from]
-    };
-    let scale = 1.0 + g(z).abs();
-    let mut point = z.to_owned();
-    for _ in 0..STEPS {
-        let slope = latent.gradient(point.view(), to) - latent.gradient(point.view(), from);
-        let steepness = slope.dot(&slope);
-        if steepness == 0.0 || !steepness.is_finite() {
-            break;
-        }
-        let lambda = (slope.dot(&(&point - &z)) - g(point.view())) / steepness;
-        let next = &z + &(slope * lambda);
-        let step = (&next - &point).mapv(f64::abs).sum();
-        point = next;
-        if g(point.view()).abs() < TOLERANCE * scale && step < 1e-6 * (1.0 + point.mapv(f64::abs).sum()) {
-            return Some(point);
-        }
-    }
-    towards(z, latent.nearest_mean(z, to), g)
-}
-
-/// Where g changes sign between `z` and `mean`, by bisection.
-fn towards(
-    z: ArrayView1<f64>,
-    mean: ArrayView1<f64>,
-    g: impl Fn(ArrayView1<f64>) -> f64,
-) -> Option<Array1<f64>> {
-    let at = |a: f64| &z * (1.0 - a) + &mean * a;
-    if g(mean) < 0.0 {
-        return None; // the other class is never the more probable one, even at its mean
-    }
-    let (mut low, mut high) = (0.0, 1.0);
-    for _ in 0..60 {
-        let middle = 0.5 * (low + high);
-        if g(at(middle).view()) < 0.0 {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    Some(at(high))
 }
 
 #[cfg(test)]
@@ -146,12 +88,10 @@ mod tests {
             log_sigma,
             log_weight: vec![0.0; components],
             log_prior: vec![-(classes as f64).ln(); classes],
+            ..MixtureValues::default()
         };
-        Latent::new(
-            &Mixture::new(spec, &values, &Place::cpu_f64()).unwrap(),
-            2.0,
-            crate::model::Tempering::Joint,
-        )
+        let bias = values.log_prior.iter().map(|log_pi| log_pi / 2.0).collect();
+        Latent::new(&Mixture::new(spec, &values, &Place::cpu_f64()).unwrap(), 2.0, bias)
     }
 
     /// Means at 0, (4, 0) and (0, 6): from (1, 1) the planes x = 2 and y = 3 are 1 and 2 away.

@@ -14,7 +14,6 @@ mod channels;
 mod complexity;
 mod counterfactual;
 mod label_next;
-mod latent;
 mod out_of_distribution;
 mod path;
 

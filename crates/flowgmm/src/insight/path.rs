@@ -5,7 +5,6 @@
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
 use semisup::metrics::arg_max;
 
-use super::latent::Latent;
 use crate::model::Model;
 
 /// A path from one row to another, straight in the latent space.
@@ -34,7 +33,7 @@ pub fn path(model: &Model, from: ArrayView1<f64>, to: ArrayView1<f64>, count: us
     let z = Array2::from_shape_fn((steps.len(), z.ncols()), |(i, j)| {
         (1.0 - steps[i]) * z[[0, j]] + steps[i] * z[[1, j]]
     });
-    let latent = Latent::of(model);
+    let latent = model.latent();
     let constant = 0.5 * z.ncols() as f64 * std::f64::consts::TAU.ln();
     let log_p_latent = z.rows().into_iter().map(|z| latent.log_density(z) - constant).collect();
     let log_posteriors: Vec<f64> = z.rows().into_iter().flat_map(|z| latent.log_posterior(z)).collect();

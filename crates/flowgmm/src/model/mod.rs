@@ -14,7 +14,7 @@ mod typicality;
 
 use flowgmm_core::{
     Certificate, FlowGmm,
-    analysis::{self, Boundary},
+    analysis::{self, Boundary, Latent},
     tensor::to_vec,
     train::History,
 };
@@ -281,12 +281,23 @@ impl Model {
         self.support = Support::learn(&self.rows, x, draw);
     }
 
-    /// Latent distance of points z to the decision boundary, `[n]`; infinite for a single class.
+    /// The latent mixture with the flow's own posterior: its prior and its temperature.
+    pub(crate) fn latent(&self) -> Latent {
+        let mixture = self.gmm.mixture();
+        let divisor = match self.tempering {
+            Tempering::Likelihood => 1.0,
+            Tempering::Joint => self.temperature,
+        };
+        let bias = mixture.values().log_prior.iter().map(|log_pi| log_pi / divisor).collect();
+        Latent::new(mixture, self.temperature, bias)
+    }
+
+    /// Latent distance of points z to the decision boundary of the flow's posterior, `[n]`; infinite for a single class.
     pub fn boundary(&self, z: ArrayView2<f64>) -> Vec<f64> {
         match self.classes.len() {
             0 | 1 => vec![f64::INFINITY; z.nrows()],
             _ => {
-                let found: Vec<Boundary> = analysis::boundary_of_latent(&self.gmm, z);
+                let found: Vec<Boundary> = analysis::boundary_of_latent(&self.latent(), z);
                 found.iter().map(|boundary| boundary.distance).collect()
             }
         }

@@ -22,15 +22,20 @@ pub(crate) fn around(points: &[[f64; 2]], ellipses: &[Ellipse]) -> Viewport {
     Viewport { x, y }
 }
 
-/// The Gaussians' shadows on the plane: along a unit direction u the variance is sum_d u_d^2 sigma_d^2.
+/// The Gaussians' shadows on the plane: along a unit direction u the variance is u^T Sigma u.
 pub(crate) fn ellipses(model: &Model, plane: &Array2<f64>) -> Vec<Ellipse> {
     let mixture = model.gmm().mixture();
     let (values, class_of) = (mixture.values(), mixture.spec().class_of());
     let centres = values.means.dot(plane);
-    let variance = values.log_sigma.mapv(|log_sigma| (2.0 * log_sigma).exp()); // [components, 1 or dim]
     let along = |component: usize, axis: usize| {
-        let of = |d: usize| variance[[component, d.min(variance.ncols() - 1)]];
-        (0..plane.nrows()).map(|d| plane[[d, axis]].powi(2) * of(d)).sum::<f64>().sqrt()
+        let direction = plane.column(axis);
+        match values.below.is_empty() {
+            true => {
+                (0..plane.nrows()).map(|d| (direction[d] * values.sigma(component, d)).powi(2)).sum::<f64>()
+            }
+            false => direction.dot(&values.covariance(component).dot(&direction)),
+        }
+        .sqrt()
     };
     let ellipse = |(c, class): (usize, usize)| Ellipse {
         centre: [centres[[c, 0]], centres[[c, 1]]],

@@ -4,12 +4,14 @@ mod choose;
 mod held_out;
 mod images;
 mod presets;
+mod suits;
 
 use std::str::FromStr;
 
 use semisup::SemiSupervised;
 
 pub use choose::{Decision, Recipe};
+pub(crate) use suits::unsuitable;
 
 use crate::{
     Error, Result,
@@ -33,8 +35,10 @@ pub enum Preset {
     /// Chosen from the data: of tables by cross-validation on the labelled rows, of images for CPUs.
     #[default]
     Auto,
-    /// The paper's configuration, as it is.
+    /// The paper's configuration for this kind of data, as it is.
     Paper,
+    /// The configuration of the authors' notebooks on toys in the plane, as it is.
+    PaperToy,
     /// The configuration of the authors' code for tables, as it is.
     ReferenceCode,
 }
@@ -46,8 +50,11 @@ impl FromStr for Preset {
         match name {
             "auto" => Ok(Self::Auto),
             "paper" => Ok(Self::Paper),
+            "paper-toy" => Ok(Self::PaperToy),
             "reference-code" => Ok(Self::ReferenceCode),
-            _ => Err(Error::Request(format!("unknown preset '{name}'; use auto, paper or reference-code"))),
+            _ => Err(Error::Request(format!(
+                "unknown preset '{name}'; use auto, paper, paper-toy or reference-code"
+            ))),
         }
     }
 }
@@ -82,6 +89,7 @@ impl Recipe {
             (Some(shape), _) => image(FitConfig::image(data, shape)?, "for images on CPUs"),
             (None, Preset::Auto) => FitConfig::table(data).into(),
             (None, Preset::Paper) => FitConfig::paper(data).into(),
+            (None, Preset::PaperToy) => FitConfig::paper_toy(data).into(),
             (None, Preset::ReferenceCode) => FitConfig::reference_code(data).into(),
         })
     }

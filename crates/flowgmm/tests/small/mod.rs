@@ -56,7 +56,7 @@ pub fn variants() -> Vec<(&'static str, FitConfig)> {
     };
     let em = |mixture| {
         with(&|c| {
-            c.train.em = Some(Em { every: 1, mixture });
+            c.train.em = Some(Em::new(1, mixture));
             c.train.objective.alignment = 0.5;
             c.architecture.per_class = 2;
         })

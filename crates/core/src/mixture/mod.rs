@@ -1,19 +1,25 @@
 //! The latent Gaussian mixture (paper, section 4 and appendix B).
 //!
 //! Class k owns one or more Gaussians c with weights w_c (summing to one within the class), means mu_c and
-//! covariance sigma_c^2 I or diag(sigma_c^2); classes have the prior pi:
+//! covariances Sigma_c; classes have the prior pi (eqs. 2 and 3, for any prior):
 //!
 //!   log p(z | k) = logsumexp_{c in k} [ log w_c + log N(z; mu_c, Sigma_c) ],   log p(z, k) = log pi_k + log p(z | k)
 //!
-//! The quadratic form is expanded, sum_d (z_d - mu_d)^2 / sigma_d^2 = z^2 . a - 2 z . (mu a) + mu^2 . a with
-//! a = sigma^-2, so that it is two matrix products for any covariance; the CPU kernel squares differences instead.
+//! Spherical and diagonal: the quadratic form is expanded, sum_d (z_d - mu_d)^2 / sigma_d^2 = z^2 . a - 2 z . (mu a) + mu^2 . a
+//! with a = sigma^-2, so that it is two matrix products; the CPU kernel squares differences instead.
+//!
+//! Full and tied: Sigma^-1 = A^T A with A = diag(1 / sigma) U, U unit lower triangular, so that any numbers make a
+//! covariance, log|A| = -sum_d log sigma_d, and the quadratic form is |A (z - mu)|^2. sigma_d is the standard deviation of
+//! column d given the columns before it.
+
+mod spec;
+mod values;
 
 use burn_tensor::Tensor;
 use ndarray::Array2;
 use rand::Rng as _;
 use rand_distr::{Distribution, StandardNormal};
 use semisup::Rng;
-use serde::{Deserialize, Serialize};
 
 use crate::{
     Error, Result,
@@ -23,103 +29,9 @@ use crate::{
     theta::Theta,
 };
 
-/// Shape of each Gaussian.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Covariance {
-    /// sigma_c^2 I.
-    Spherical,
-    /// diag(sigma_c^2).
-    Diagonal,
-}
-
-/// Which parts of the mixture the optimiser may move.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Trainable {
-    /// The means mu.
-    pub means: bool,
-    /// The covariances, as log sigma.
-    pub covariances: bool,
-    /// The class prior pi and the weights within classes.
-    pub weights: bool,
-}
-
-/// The architecture of a mixture.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MixtureSpec {
-    /// Latent dimension.
-    pub dim: usize,
-    /// Number of Gaussians of each class.
-    pub per_class: Vec<usize>,
-    /// Their shape.
-    pub covariance: Covariance,
-    /// What is trained.
-    pub trainable: Trainable,
-}
-
-impl MixtureSpec {
-    /// One spherical Gaussian per class, nothing trained: the paper's mixture.
-    pub fn fixed(dim: usize, n_classes: usize) -> Self {
-        Self {
-            dim,
-            per_class: vec![1; n_classes],
-            covariance: Covariance::Spherical,
-            trainable: Trainable::default(),
-        }
-    }
-
-    /// Number of classes K.
-    pub fn n_classes(&self) -> usize {
-        self.per_class.len()
-    }
-
-    /// Number of Gaussians.
-    pub fn n_components(&self) -> usize {
-        self.per_class.iter().sum()
-    }
-
-    /// The class of each Gaussian.
-    pub fn class_of(&self) -> Vec<usize> {
-        self.per_class.iter().enumerate().flat_map(|(k, &m)| std::iter::repeat_n(k, m)).collect()
-    }
-
-    /// Checks that this describes a mixture.
-    pub fn validate(&self) -> Result<()> {
-        if self.dim == 0 || self.per_class.is_empty() || self.per_class.contains(&0) {
-            return Err(Error::Config(format!(
-                "a mixture needs a dimension and at least one Gaussian in each class, got {} and {:?}",
-                self.dim, self.per_class
-            )));
-        }
-        // The widest class first: in a hostile file the sum itself may wrap around.
-        let widest = self.per_class.iter().copied().max().unwrap_or(0);
-        if widest > MAX_COMPONENTS || self.n_components() > MAX_COMPONENTS {
-            return Err(Error::Config(format!("more than {MAX_COMPONENTS} Gaussians are too many")));
-        }
-        if widest > 1 && widest * self.n_classes() > MAX_SLOTS {
-            return Err(Error::Config(format!(
-                "{} classes of up to {widest} Gaussians make too large a table",
-                self.n_classes()
-            )));
-        }
-        Ok(())
-    }
-}
-
-/// Values of a mixture, on the CPU in double precision.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MixtureValues {
-    /// `[C, dim]`.
-    pub means: Array2<f64>,
-    /// log sigma, `[C, 1]` or `[C, dim]`.
-    pub log_sigma: Array2<f64>,
-    /// log w_c within the class, `[C]`; normalised on use.
-    pub log_weight: Vec<f64>,
-    /// log pi_k, `[K]`; normalised on use.
-    pub log_prior: Vec<f64>,
-}
+pub use spec::{Covariance, MixtureSpec, Trainable};
+pub use values::MixtureValues;
+pub(crate) use values::below_index;
 
 /// The mixture with its parameters.
 #[derive(Clone, Debug)]
@@ -134,10 +46,6 @@ pub struct Mixture {
 }
 
 const LOG_2PI: f64 = 1.837_877_066_409_345_3;
-/// No mixture asks for more Gaussians than this; a file that does is damaged or hostile.
-const MAX_COMPONENTS: usize = 1 << 16;
-/// Nor a larger padded table of (class, slot).
-const MAX_SLOTS: usize = 1 << 18;
 /// Log-weight of a slot that is not there: far below any real one, yet finite, so that no NaN can arise.
 const ABSENT: f64 = -1e30;
 
@@ -146,12 +54,11 @@ impl Mixture {
     pub fn new(spec: MixtureSpec, values: &MixtureValues, place: &Place) -> Result<Self> {
         spec.validate()?;
         let (c, k) = (spec.n_components(), spec.n_classes());
-        let sigma_columns = match spec.covariance {
-            Covariance::Spherical => 1,
-            Covariance::Diagonal => spec.dim,
-        };
+        let sigma_shape = spec.covariance.sigma_shape(c, spec.dim);
+        let below_shape = spec.covariance.below_shape(c, spec.dim);
         if values.means.dim() != (c, spec.dim)
-            || values.log_sigma.dim() != (c, sigma_columns)
+            || values.log_sigma.shape() != sigma_shape
+            || (values.below.shape() != below_shape && below_shape[0] > 0)
             || values.log_weight.len() != c
             || values.log_prior.len() != k
         {
@@ -162,8 +69,10 @@ impl Mixture {
         }
         let piece = |name: &str, shape: [usize; 2], values: Vec<f64>| (name.to_string(), shape, values);
         let means = vec![piece("means", [c, spec.dim], values.means.iter().copied().collect())];
-        let log_sigma =
-            vec![piece("log_sigma", [c, sigma_columns], values.log_sigma.iter().copied().collect())];
+        let mut log_sigma = vec![piece("log_sigma", sigma_shape, values.log_sigma.iter().copied().collect())];
+        if below_shape[1] > 0 {
+            log_sigma.push(piece("below", below_shape, values.below.iter().copied().collect()));
+        }
         let weights = vec![
             piece("log_weight", [1, c], values.log_weight.clone()),
             piece("log_prior", [1, k], values.log_prior.clone()),
@@ -179,9 +88,9 @@ impl Mixture {
         })
     }
 
-    /// Which engine computes the densities.
-    pub(crate) fn engine(&self) -> Engine {
-        self.engine
+    /// Whether densities can be computed from rows that carry their log-det, by the kernel.
+    pub(crate) fn takes_joined(&self) -> bool {
+        self.engine != Engine::Composed && !self.spec.covariance.is_correlated()
     }
 
     /// This mixture, computed by another engine.
@@ -202,6 +111,12 @@ impl Mixture {
         MixtureValues {
             means: matrix(self.means.part(0)),
             log_sigma: matrix(self.log_sigma.part(0)),
+            below: match self.log_sigma.parts().len() {
+                1 => {
+                    Array2::default(self.spec.covariance.below_shape(self.spec.n_components(), self.spec.dim))
+                }
+                _ => matrix(self.log_sigma.part(1)),
+            },
             log_weight: to_vec(&log_weight),
             log_prior: to_vec(&log_prior),
         }
@@ -268,6 +183,9 @@ impl Mixture {
 
     /// log N(z; mu_c, Sigma_c), `[n, C]`.
     fn log_components(&self, z: Tensor<2>) -> Tensor<2> {
+        if self.spec.covariance.is_correlated() {
+            return self.log_correlated(z);
+        }
         if self.engine != Engine::Composed
             && let Some(found) =
                 fused::log_densities(&z, fused::Tail::Nothing, self.means.value(), self.log_sigma.value())
@@ -285,9 +203,41 @@ impl Mixture {
             + constant;
         let log_volume = match self.spec.covariance {
             Covariance::Spherical => log_sigma * d,
-            Covariance::Diagonal => log_sigma.sum_dim(1),
+            _ => log_sigma.sum_dim(1),
         };
         (quadratic * -0.5 - log_volume.transpose()).sub_scalar(0.5 * d * LOG_2PI)
+    }
+
+    /// log N(z; mu_c, Sigma_c) of full or tied covariances, `[n, C]`: -|A_c (z - mu_c)|^2 / 2 - sum_d log sigma_d + const.
+    fn log_correlated(&self, z: Tensor<2>) -> Tensor<2> {
+        let dim = self.spec.dim;
+        let (means, log_sigma) = (self.means.part(0), self.log_sigma.part(0)); // [C, dim], [C or 1, dim]
+        let tied = self.spec.covariance == Covariance::Tied;
+        let one = |c: usize| {
+            let row = if tied { 0 } else { c };
+            let own = log_sigma.clone().narrow(0, row, 1); // [1, dim]
+            let apart = z.clone() - means.clone().narrow(0, c, 1);
+            let whitened = apart.matmul(self.unit_lower(row).transpose()) * (own.clone() * -1.0).exp();
+            whitened.square().sum_dim(1) * -0.5 - own.sum_dim(1)
+        };
+        let components: Vec<Tensor<2>> = (0..self.spec.n_components()).map(one).collect();
+        Tensor::cat(components, 1).sub_scalar(0.5 * dim as f64 * LOG_2PI)
+    }
+
+    /// U of row `row` of the covariances, `[dim, dim]`: ones on the diagonal, `below` under it.
+    fn unit_lower(&self, row: usize) -> Tensor<2> {
+        let dim = self.spec.dim;
+        let place = Place::of(self.log_sigma.value());
+        let identity = place.rows(Array2::eye(dim).view());
+        if dim == 1 {
+            return identity;
+        }
+        let below = self.log_sigma.part(1).narrow(0, row, 1); // [1, dim (dim - 1) / 2]
+        let absent = below.dims()[1]; // the index of the zero that is appended
+        let padded = Tensor::cat(vec![below.clone(), below.zeros_like().narrow(1, 0, 1)], 1);
+        let at = |i: usize, j: usize| if j < i { values::below_index(i, j) } else { absent };
+        let indices: Vec<usize> = (0..dim * dim).map(|cell| at(cell / dim, cell % dim)).collect();
+        padded.select(1, place.indices(&indices)).reshape([dim, dim]) + identity
     }
 
     /// log w_c normalised within classes `[1, C]`, and log pi `[1, K]`.
@@ -306,9 +256,12 @@ impl Mixture {
         (log_weight, self.log_prior())
     }
 
-    /// Latent draws: class `class` (or a class from the prior), then one of its Gaussians, then mu + T sigma eps.
+    /// Latent draws: class `class` (or a class from the prior), then one of its Gaussians, then z ~ N(mu, T^2 Sigma).
     ///
-    /// Returns z `[n, dim]` and the class of each row. T = 0 gives the means, T = 1 samples of the model.
+    /// T is a factor of the standard deviation: T = 1 gives samples of the model, T = 0 the means. The paper's appendix H
+    /// writes N(mu, T I) and takes T = 0.25^2, which is 0.25 here.
+    ///
+    /// Returns z `[n, dim]` and the class of each row.
     pub fn sample(
         &self,
         n: usize,
@@ -325,11 +278,8 @@ impl Mixture {
             let own: Vec<usize> = (0..class_of.len()).filter(|&c| class_of[c] == k).collect();
             let log_weight: Vec<f64> = own.iter().map(|&c| values.log_weight[c]).collect();
             let c = own[draw(&log_weight, rng)];
-            for (j, value) in row.iter_mut().enumerate() {
-                let eps: f64 = StandardNormal.sample(rng);
-                let log_sigma = values.log_sigma[[c, j.min(values.log_sigma.ncols() - 1)]];
-                *value = values.means[[c, j]] + temperature * log_sigma.exp() * eps;
-            }
+            row.iter_mut().for_each(|value| *value = StandardNormal.sample(rng));
+            values.colour(c, temperature, row);
             classes.push(k);
         }
         (z, classes)

@@ -1,4 +1,8 @@
-//! Analyses of the latent space (paper, sections 6.2 and 6.3), on rows in the flow's own, preprocessed space.
+//! Analyses of the latent space (paper, sections 6.1 to 6.3, appendix G), on rows in the flow's own, preprocessed space.
+
+mod boundary;
+mod distances;
+mod latent;
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 
@@ -6,43 +10,9 @@ use semisup::Preprocess;
 
 use crate::{bijection::Bijection, model::FlowGmm, tensor::to_array};
 
-/// How far a row is from the decision boundary, and between which classes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Boundary {
-    /// d = | ||mu' - z||^2 - ||mu'' - z||^2 | / (2 ||mu' - mu''||).
-    pub distance: f64,
-    /// The nearest Gaussian.
-    pub nearest: usize,
-    /// The nearest Gaussian of another class.
-    pub second: usize,
-}
-
-/// Exact latent distance to the boundary between the two nearest classes' means, for equal spherical covariances.
-pub fn boundary(gmm: &FlowGmm, x: ArrayView2<f64>) -> Vec<Boundary> {
-    boundary_of_latent(gmm, gmm.encode(x).view())
-}
-
-/// Exact distance of latent points z, `[n, dim]`, to the boundary between the two nearest classes' means, for equal
-/// spherical covariances.
-pub fn boundary_of_latent(gmm: &FlowGmm, z: ArrayView2<f64>) -> Vec<Boundary> {
-    let means = gmm.mixture().values().means;
-    let class_of = gmm.mixture().spec().class_of();
-    let square = |a: ArrayView1<f64>, b: ArrayView1<f64>| (&a - &b).mapv(|v| v * v).sum();
-    z.rows()
-        .into_iter()
-        .map(|z| {
-            let d2: Vec<f64> = means.rows().into_iter().map(|mu| square(mu, z)).collect();
-            let closest = |allowed: &dyn Fn(usize) -> bool| {
-                let candidates = (0..d2.len()).filter(|&c| allowed(c));
-                candidates.min_by(|&a, &b| d2[a].total_cmp(&d2[b])).expect("at least two classes")
-            };
-            let nearest = closest(&|_| true);
-            let second = closest(&|c| class_of[c] != class_of[nearest]);
-            let apart = square(means.row(nearest), means.row(second)).sqrt();
-            Boundary { distance: (d2[second] - d2[nearest]).abs() / (2.0 * apart), nearest, second }
-        })
-        .collect()
-}
+pub use boundary::{Boundary, boundary, boundary_of_latent, nearest_on_boundary};
+pub use distances::{GaussianDistances, gaussian_distances};
+pub use latent::Latent;
 
 /// Two orthonormal directions of the latent space, `[dim, 2]`, that show most of the distances between means; where the
 /// means lie on a line, the second is the one along which `z` varies most across it. In one dimension it is 0.
@@ -94,7 +64,7 @@ pub fn activation_std(gmm: &FlowGmm, layer: usize, x: ArrayView2<f64>) -> Array1
     to_array(&head.forward(gmm.place().rows(x)).value).std_axis(Axis(0), 0.0)
 }
 
-/// x(alpha) = f_{:layer}^-1(f_{:layer}(x) + alpha sigma_c delta_c), with `shift` = alpha sigma_c (section 6.3).
+/// x(alpha) = f_{:layer}^-1(f_{:layer}(x) + alpha sigma_c delta_c), with `shift` = alpha sigma_c (section 6.3, eq. 8).
 pub fn visualise_feature(
     gmm: &FlowGmm,
     layer: usize,

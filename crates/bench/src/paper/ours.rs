@@ -1,0 +1,128 @@
+//! Our numbers, from committed results.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Cell, Item, Ours};
+use crate::{MeanSd, Plan, Record, read_records};
+
+/// A cell with both numbers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ShownCell {
+    /// A method.
+    pub row: &'static str,
+    /// A dataset.
+    pub column: &'static str,
+    /// The paper's number.
+    pub theirs: Option<f64>,
+    /// Ours, or why there is none.
+    pub ours: std::result::Result<OurNumber, String>,
+    /// Digits after the point.
+    #[serde(skip)]
+    pub digits: usize,
+}
+
+/// One of our numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct OurNumber {
+    /// The mean over draws, or the only one.
+    pub mean: f64,
+    /// The standard deviation over draws, if there are several.
+    pub sd: Option<f64>,
+    /// Number of draws.
+    pub draws: usize,
+    /// The best of all runs by the accuracy on validation rows, as the paper reports it; absent without validation rows.
+    pub best_by_validation: Option<f64>,
+}
+
+impl Item {
+    /// The item's cells with our numbers, read below the directory of experiments.
+    pub fn ours(&self, experiments: &Path) -> Vec<ShownCell> {
+        let shown = |cell: &Cell| ShownCell {
+            row: cell.row,
+            column: cell.column,
+            theirs: cell.theirs,
+            ours: cell.ours.find(experiments),
+            digits: cell.digits,
+        };
+        self.cells.iter().map(shown).collect()
+    }
+}
+
+impl Ours {
+    fn find(&self, experiments: &Path) -> std::result::Result<OurNumber, String> {
+        match *self {
+            Self::Absent(why) => Err(why.into()),
+            Self::Json { file, pointer, factor } => {
+                in_json(&experiments.join("results").join(file), pointer, factor)
+            }
+            Self::Plan { plan, dataset, learner } => in_plan(experiments, plan, dataset, learner),
+        }
+    }
+}
+
+fn in_json(path: &Path, pointer: &str, factor: f64) -> std::result::Result<OurNumber, String> {
+    let text = fs::read_to_string(path).map_err(|_| "not run".to_string())?;
+    let json: Value = serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+    let missing = || format!("{} has no {pointer}", path.display());
+    let found = json.pointer(pointer).ok_or_else(missing)?;
+    let of = |value: &Value| value.as_f64().map(|value| factor * value);
+    // Several runs are an object of their mean, standard deviation and number.
+    let number = match found {
+        Value::Object(several) => OurNumber {
+            mean: several.get("mean").and_then(of).ok_or_else(missing)?,
+            sd: several.get("sd").and_then(of),
+            draws: several.get("n").and_then(Value::as_u64).map_or(1, |n| n as usize),
+            best_by_validation: None,
+        },
+        one => OurNumber { mean: of(one).ok_or_else(missing)?, sd: None, draws: 1, best_by_validation: None },
+    };
+    Ok(number)
+}
+
+fn in_plan(
+    experiments: &Path,
+    name: &str,
+    dataset: &str,
+    learner: &str,
+) -> std::result::Result<OurNumber, String> {
+    let plan = Plan::read(&experiments.join(format!("{name}.toml"))).map_err(|error| error.to_string())?;
+    let results = experiments.join("results").join(name).join("results.jsonl");
+    let records = read_records(&results).unwrap_or_default();
+    let of = plan.datasets.iter().find(|of| of.name == dataset);
+    let of = of.ok_or_else(|| format!("the plan {name} has no dataset '{dataset}'"))?;
+    let splits: Vec<String> = of.label_sources().iter().map(|labels| plan.split_name(of, labels)).collect();
+    let family = format!("{learner}/");
+    let mine = records.iter().filter(|record| {
+        let cell = &record.cell;
+        cell.dataset == dataset
+            && splits.contains(&cell.split)
+            && (cell.learner == learner || cell.learner.starts_with(&family))
+    });
+    summarise(mine).ok_or_else(|| "not run".to_string())
+}
+
+/// Of each draw the setting that is best on validation rows, or the only one; over draws their mean, and the best by validation.
+fn summarise<'a>(records: impl Iterator<Item = &'a Record>) -> Option<OurNumber> {
+    let mut draws: BTreeMap<u64, (Option<f64>, f64)> = BTreeMap::new();
+    for record in records {
+        let Some(scores) = record.scores() else { continue };
+        let found = (record.validation, 100.0 * scores.accuracy);
+        let best = draws.entry(record.cell.draw).or_insert(found);
+        if found.0 > best.0 {
+            *best = found;
+        }
+    }
+    let accuracies: Vec<f64> = draws.values().map(|(_, accuracy)| *accuracy).collect();
+    let over = MeanSd::of(&accuracies)?;
+    let best = draws.values().filter_map(|(validation, accuracy)| Some((validation.as_ref()?, accuracy)));
+    let best = best.max_by(|a, b| a.0.total_cmp(b.0)).map(|(_, accuracy)| *accuracy);
+    Some(OurNumber {
+        mean: over.mean,
+        sd: (accuracies.len() > 1).then_some(over.sd),
+        draws: accuracies.len(),
+        best_by_validation: best,
+    })
+}
