@@ -4,7 +4,7 @@ mod common;
 
 use common::{Bench, cells, json, stderr};
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "demo",
     "fit",
     "predict",
@@ -15,6 +15,7 @@ const COMMANDS: [&str; 14] = [
     "encode",
     "decode",
     "inspect",
+    "export-onnx",
     "bench",
     "data",
     "completions",

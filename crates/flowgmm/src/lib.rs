@@ -54,6 +54,7 @@ mod latent;
 mod memory;
 mod model;
 mod observer;
+mod onnx;
 mod pages;
 mod predict;
 mod prepared;
@@ -88,6 +89,7 @@ pub use fitter::{Fitter, FlowGmmLearner};
 pub use latent::{Encoded, EncodedChunks, decode, decode_table, encode};
 pub use model::{Blend, ClassEvidence, Evidence, FORMAT, Model, Predictions, Provenance};
 pub use observer::{Control, EpochRecord, Observer, Phase, Reporting, watched};
+pub use onnx::{export_onnx, to_onnx};
 pub use predict::{Predicted, PredictedChunks, predict};
 pub use prepared::{Prepared, Shown};
 pub use recipe::{Decision, Preset, Recipe};
@@ -97,12 +99,12 @@ pub use sample::{ByClass, MOST_TEMPERATURE, SampleRequest, SampledChunks, Sample
 pub use settings::{Override, SettingOrigin, Settings};
 pub use sheet::contact_sheet;
 pub use source::{
-    Chunk, ImageArray, LabelledRows, Reading, RowNames, Source, read_labelled,
+    Chunk, ImageArray, LabelledRows, Reading, RowNames, Source, read_labelled, read_rows,
     training::{Declared, Origins, Training},
 };
 pub use teachers::{Teacher, TeacherMethod};
 
-pub use semisup::{Classifier, Scores};
+pub use semisup::{Classifier, ImageShape, Scores, metrics::Conformal};
 
 pub use flowgmm_data as data;
 pub use flowgmm_datasets as datasets;
