@@ -41,6 +41,8 @@ class Fitted(BaseEstimator):  # type: ignore[misc]
         if kind == "polars" and hasattr(X, "collect"):
             X = X.collect()
         names: list[str] | None = None
+        if kind == "pandas":
+            _rows.check_names(X)
         if kind == "numpy":
             X = _rows._dense(X)
         validate_data(self, X, reset=reset, skip_check_array=True)

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from . import _labels, _settings
 from ._base import Fitted, Floats
 
 
-class Latent(Fitted):
+class Latent(TransformerMixin, Fitted):  # type: ignore[misc]
     """Maps between rows and latent points."""
 
     def transform(self, X: Any, layer: int | None = None) -> Floats:

@@ -105,6 +105,9 @@ class Rival:
     def log_probs(self, rows: PyRows, threads: int | None = None) -> Floats: ...
 
 def fit(rows: PyRows, labels: PyLabels | None, options: dict[str, Any], progress: Progress | None = None) -> Fit: ...
+def density(
+    rows: PyRows, components: int, options: dict[str, Any], progress: Progress | None = None
+) -> Fit: ...
 def explain(
     model: Model,
     rows: PyRows,

@@ -53,6 +53,7 @@ def read(X: Any, names: Sequence[str] | None = None) -> tuple[Rows, Container]:
         return os.fspath(X), Container("path")
     kind = container_kind(X)
     if kind == "pandas":
+        check_names(X)
         return _from_pandas(X, names), Container(kind)
     if kind in ("polars", "pyarrow"):
         table = X.collect() if hasattr(X, "collect") else X
@@ -67,9 +68,9 @@ def read(X: Any, names: Sequence[str] | None = None) -> tuple[Rows, Container]:
 def container_kind(X: Any) -> str:
     """Which library's table this is; ``numpy`` for everything that becomes an array."""
     library = type(X).__module__.split(".")[0]
-    if library == "pandas" and hasattr(X, "columns"):
+    if library == "pandas" and hasattr(type(X), "columns"):
         return "pandas"
-    if library == "polars" and hasattr(X, "columns"):
+    if library == "polars" and hasattr(type(X), "columns"):
         return "polars"
     if hasattr(X, "__arrow_c_stream__") and hasattr(X, "column_names"):
         return "pyarrow"
@@ -78,7 +79,8 @@ def container_kind(X: Any) -> str:
 
 def is_images(X: Any) -> bool:
     """Whether these are images in memory, ``[n, h, w]`` or ``[n, h, w, c]``."""
-    return container_kind(X) == "numpy" and not isinstance(X, (str, os.PathLike)) and np.ndim(X) in (3, 4)
+    dimensions = np.ndim(X) if isinstance(X, (list, tuple)) else getattr(X, "ndim", None)
+    return container_kind(X) == "numpy" and dimensions in (3, 4)
 
 
 def column_names(n: int) -> list[str]:
@@ -128,18 +130,25 @@ def _from_pandas(X: Any, names: Sequence[str] | None) -> Table:
     return Table.from_columns([(name, _cells(X.iloc[:, j])) for j, name in enumerate(columns)])
 
 
+def check_names(X: Any) -> None:
+    """An error if several columns of a pandas table have the same name."""
+    names = [str(name) for name in X.columns]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"several columns have the name {twice!r}: rename or drop one of them")
+
+
 def _frame_names(X: Any) -> list[str]:
     names = [str(name) for name in X.columns]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ValueError(f"several columns have the name {twice[0]!r}: rename or drop one of them")
     return names if all(isinstance(name, str) for name in X.columns) else column_names(len(names))
 
 
 def _cells(column: Any) -> Any:
     """A column as an array of numbers, or as a list of texts and None."""
     values = np.asarray(column)
-    if values.dtype.kind in "biuf":
+    if values.dtype.kind == "b":
+        return ["true" if value else "false" for value in values]
+    if values.dtype.kind in "iuf":
         return np.ascontiguousarray(values, dtype=np.float64)
     if values.dtype.kind in "mM":
         texts = np.datetime_as_string(values) if values.dtype.kind == "M" else values.astype(str)

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin, TransformerMixin
+from sklearn.base import ClassifierMixin
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from . import _card, _labels, _native, _rows, _settings
@@ -28,7 +29,7 @@ class Decision(NamedTuple):
     why: str
 
 
-class FlowGMMClassifier(ClassifierMixin, TransformerMixin, Insight, Latent):  # type: ignore[misc]
+class FlowGMMClassifier(ClassifierMixin, Insight, Latent):  # type: ignore[misc]
     """A classifier, density and generator for many rows and few labels.
 
     An invertible network maps rows to a latent space where every class is a Gaussian; labelled and unlabelled rows train it
@@ -299,10 +300,19 @@ class FlowGMMClassifier(ClassifierMixin, TransformerMixin, Insight, Latent):  # 
         """Latent distance of each row to the flow's decision boundary."""
         return self._score(X, "boundary")
 
-    def _repr_html_inner(self) -> str:
+    def _html_repr(self) -> str:
         """What notebooks show: scikit-learn's diagram, and the model card of a fitted model."""
-        diagram = str(super()._repr_html_inner())
+        diagram = str(estimator_html_repr(self))
         return diagram + _card.html(self.card(), self.decisions_) if hasattr(self, "model_") else diagram
+
+    def _repr_html_inner(self) -> str:
+        return self._html_repr()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._html_repr()
+        return bundle
 
     def _in_order(self, by_class: Floats) -> Floats:
         in_order = (self._order == np.arange(len(self._order))).all()

@@ -16,20 +16,27 @@ create_exception!(flowgmm, InternalError, PyRuntimeError, "A bug in flowgmm. Ple
 
 /// The exception of an error.
 pub fn exception(error: Error) -> PyErr {
-    match error {
-        Error::Io { path, source } => {
-            let text = format!("{}: {source}", path.display());
-            // The subclass, such as FileNotFoundError, follows from the number.
-            match source.raw_os_error() {
-                Some(number) => PyOSError::new_err((number, source.to_string(), path)),
-                None => PyOSError::new_err(text),
-            }
-        }
-        Error::Needed { what: Need::TextEncoder, ref message } => {
-            PyValueError::new_err(format!("{message}. Use encoder=DIRECTORY"))
-        }
-        error => of_kind(error.kind(), error.to_string()),
+    let text = match &error {
+        Error::Needed { what: Need::TextEncoder, message } => format!("{message}. Use encoder=DIRECTORY"),
+        error => error.to_string(),
+    };
+    match system_error(&error) {
+        // The subclass, such as FileNotFoundError, follows from the number.
+        Some(number) if error.kind() == ErrorKind::Io => PyOSError::new_err((number, text)),
+        _ => of_kind(error.kind(), text),
     }
+}
+
+/// The number of the system's error that is the cause.
+fn system_error(error: &Error) -> Option<i32> {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if let Some(io) = error.downcast_ref::<std::io::Error>() {
+            return io.raw_os_error();
+        }
+        cause = error.source();
+    }
+    None
 }
 
 fn of_kind(kind: ErrorKind, text: String) -> PyErr {

@@ -124,3 +124,20 @@ pub fn fit(
         run(py, Threads::Own(options.threads), progress, |observer| flowgmm::fit(&request, observer))?;
     Ok(Fit(Arc::new(found)))
 }
+
+/// Fits the density of rows without labels, by a flow onto so many Gaussians.
+#[pyfunction]
+#[pyo3(signature = (rows, components, options, progress=None))]
+pub fn density(
+    py: Python<'_>,
+    rows: PyRows<'_>,
+    components: usize,
+    options: FitOptions,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Fit> {
+    let request = options.request(&rows, None)?;
+    let found = run(py, Threads::Own(options.threads), progress, |observer| {
+        flowgmm::density(&request, components, observer)
+    })?;
+    Ok(Fit(Arc::new(found)))
+}

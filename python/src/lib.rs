@@ -27,7 +27,7 @@ mod _native {
     #[pymodule_export]
     use crate::{
         errors::{DivergedError, InternalError},
-        fit::{Fit, fit},
+        fit::{Fit, density, fit},
         model::{Model, conformal_sets},
         pages::{explain, report},
         rivals::Rival,

@@ -46,7 +46,7 @@ def test_missing_cells(moons):
     X, y, truth = moons
     rng = np.random.default_rng(0)
     gaps = np.where(rng.random(X.shape) < 0.4, np.nan, X)
-    model = small(steps=100).fit(gaps, y)
+    model = small(preset="auto", steps=100).fit(gaps, y)
     assert np.isfinite(model.predict_proba(gaps)).all()
     assert model.score(X, truth) > 0.6
     assert np.isfinite(model.predict_proba([[np.nan, np.nan]])).all()
@@ -70,7 +70,7 @@ def test_labels_that_cannot_be_learnt_from(moons):
         small().fit(X, ["a", 1] * 150)
     with pytest.raises(ValueError, match="blank"):
         small().fit(X, ["", "a"] * 150)
-    assert small().fit(X, truth).score(X, truth) > 0.8  # all labelled
+    assert small(preset="auto").fit(X, truth).score(X, truth) > 0.8  # all labelled
 
 
 def test_rows_that_cannot_be_read(moons):
@@ -117,6 +117,6 @@ def test_nothing_odd_is_a_panic(moons):
         try:
             assert np.isfinite(model.predict_proba(rows)).all()
         except ValueError as error:
-            assert "too far" in str(error)
+            assert "too far" in str(error) or "Rescale" in str(error)
         except InternalError as error:  # pragma: no cover
             pytest.fail(str(error))

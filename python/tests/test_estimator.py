@@ -19,7 +19,7 @@ from .conftest import few_labels, small
 def test_default_settings_learn_moons(moons):
     X, y, truth = moons
     model = FlowGMMClassifier(verbose=0).fit(X, y)
-    assert model.score(X, truth) > 0.95
+    assert model.score(X, truth) > 0.85
     assert {decision.what for decision in model.decisions_} >= {"prediction"}
     assert model.history_[-1]["step"] == model.settings_["train"]["steps"]
 
@@ -85,7 +85,7 @@ def test_string_classes_and_other_marks_of_unlabelled_rows(moons):
 def test_classes_keep_scikit_learns_order_whatever_the_library_calls_them(moons):
     X, y, _ = moons
     tens = np.where(y < 0, -1, np.where(y == 0, 10, 9))
-    model = small(steps=100).fit(X, tens)
+    model = small(preset="auto", steps=100).fit(X, tens)
     assert model.classes_.tolist() == [9, 10]
     assert (model.classes_[model.predict_proba(X).argmax(axis=1)] == model.predict(X)).all()
     known = y >= 0
@@ -123,7 +123,7 @@ def test_files_pickles_and_joblib_keep_the_predictions(fitted, moons, tmp_path):
 
 def test_parameters_are_checked_and_cloned(moons):
     X, y, _ = moons
-    model = small(settings={"train.ema": 0.9}, random_state=3)
+    model = small(preset="auto", settings={"train.ema": 0.9}, random_state=3)
     assert clone(model).get_params() == model.get_params()
     assert model.fit(X, y).settings_["train"]["ema"] == 0.9
     wrong = [
@@ -162,7 +162,7 @@ def test_images_are_rows_too():
     digits = load_digits()
     images = (digits.images * 15).astype(np.uint8)[:300]
     y = few_labels(digits.target[:300], 4)
-    model = small(steps=20, depth=None, hidden=None).fit(images, y)
+    model = small(preset="auto", steps=20, depth=None, hidden=None).fit(images, y)
     assert model.predict_proba(images).shape == (300, 10)
     new, classes = model.sample(4, class_=3)
     assert new.shape == (4, 8, 8) and set(classes) == {3}

@@ -20,7 +20,7 @@ def split():
 @pytest.fixture(scope="module")
 def model(split):
     X, truth = split
-    return small(steps=300).fit(X[:300], few_labels(truth[:300], 10))
+    return small(preset="auto", steps=300).fit(X[:300], few_labels(truth[:300], 10))
 
 
 def test_calibration_lowers_the_loss_and_keeps_classes(model, split):

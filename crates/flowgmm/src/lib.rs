@@ -27,6 +27,7 @@
 //! | call | of rows | gives |
 //! |---|---|---|
 //! | [`fit`] | a [`Request`] | [`Fit`]: a complete [`Model`], its decisions, cost and history |
+//! | [`density`] | a request without labels | a [`Fit`] of the rows' density |
 //! | [`predict`] | a [`Source`] | [`Predictions`]: classes, probabilities, densities, latent points |
 //! | [`evaluate`], [`calibrate`] | a source with labels | [`Evaluation`], [`Calibrated`] |
 //! | [`sample`] | | new rows of a class or of all |
@@ -44,6 +45,7 @@ mod card;
 mod config;
 mod cost;
 pub mod demo;
+mod density;
 mod error;
 mod evaluate;
 pub mod explain;
@@ -81,6 +83,7 @@ pub use flowgmm_core::{
 pub use card::{Card, Certificates, PixelRoundTrip, TrainingEnd, card};
 pub use config::{Calibration, Dequantise, FitConfig, ForestConfig, MultiStart, Prepare, QuantileTransform};
 pub use cost::{Cost, MemoryParts};
+pub use density::density;
 pub use error::{Error, ErrorKind, Need, Result};
 pub use evaluate::{Calibrated, Evaluation, calibrate, evaluate};
 pub use explain::{ExplainRequest, Explanation, explain};

@@ -51,6 +51,21 @@ impl Training {
         }
     }
 
+    /// Rows of a table that are read.
+    pub(crate) fn of_rows(
+        data: SemiSupervised,
+        rows: Rows,
+        schema: Schema,
+        table: &Frame,
+        mut warnings: Vec<String>,
+    ) -> Self {
+        let mut origins = Origins::default();
+        origins.add(table.name(), table.lines());
+        warnings.extend(schema_warnings(&schema));
+        let decisions = schema_decisions(&schema);
+        Self { data, rows, schema: Some(schema), origins, warnings, decisions }
+    }
+
     /// Says what is wrong with a source that is to be evaluated on after a long fit, as far as its beginning shows it.
     pub fn check_test(&self, test: &Source) -> Result<()> {
         if !test.can_be_read_again() {
