@@ -13,11 +13,13 @@ from ._native import DivergedError, InternalError, __version__
 from ._pages import Page
 from ._warnings import FlowGMMWarning, UnlabelledScoreWarning
 from .estimator import Decision, FlowGMMClassifier
+from .flow import Flow
 from .model_selection import LabelledStratifiedKFold, labelled_accuracy, labelled_accuracy_scorer
 
 __all__ = [
     "Decision",
     "DivergedError",
+    "Flow",
     "FlowGMMClassifier",
     "FlowGMMWarning",
     "InternalError",

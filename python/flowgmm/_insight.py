@@ -81,10 +81,20 @@ class Insight(Fitted):
         labels = None if y is None else _labels.known_codes(y, self.classes_, self.unlabeled_label)
         if labels is not None:
             check_consistent_length(rows, labels.codes)
-        others = [None if more is None else self._read(more, reset=False)[0] for more in (out_of_distribution, unlabelled)]
+        elsewhere = None if out_of_distribution is None else self._read(out_of_distribution, reset=False)[0]
+        candidates = None if unlabelled is None else self._read(unlabelled, reset=False)[0]
         native = None if labels is None else labels.native()
         findings, page, found = _native.explain(
-            self.model_, rows, native, *others, max_rows, float(alpha), _settings.seed(random_state), self._encoder(), self._threads()
+            self.model_,
+            rows,
+            native,
+            elsewhere,
+            candidates,
+            max_rows,
+            float(alpha),
+            _settings.seed(random_state),
+            self._encoder(),
+            self._threads(),
         )
         warn_all(found, stacklevel=3)
         return Page("explanation", json.loads(findings), page)

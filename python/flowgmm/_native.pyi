@@ -1,42 +1,63 @@
 """The extension module. Its users are the package's own files."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Union
+from typing import Any, Union, final
 
 import numpy as np
 import numpy.typing as npt
 
+__all__ = [
+    "DivergedError",
+    "InternalError",
+    "Fit",
+    "density",
+    "fit",
+    "Model",
+    "conformal_sets",
+    "explain",
+    "report",
+    "Rival",
+    "Images",
+    "Table",
+    "command",
+    "__version__",
+]
+
 __version__: str
 
-Floats = npt.NDArray[np.float64]
-PyRows = Union[Table, Images, str]
-PyLabels = tuple[npt.NDArray[np.int64], Sequence[str], str]
-Progress = Callable[[str, int, Union[int, None], Union[float, None]], None]
+_Floats = npt.NDArray[np.float64]
+_PyRows = Union[Table, Images, str]
+_PyLabels = tuple[npt.NDArray[np.int64], Sequence[str], str]
+_Progress = Callable[[str, int, Union[int, None], Union[float, None]], None]
 
 class DivergedError(RuntimeError): ...
 class InternalError(RuntimeError): ...
 
+@final
 class Table:
     @property
     def columns(self) -> list[str]: ...
     @staticmethod
-    def from_matrix(x: Floats, columns: Sequence[str]) -> Table: ...
+    def from_matrix(x: _Floats, columns: Sequence[str]) -> Table: ...
     @staticmethod
     def from_arrow(table: Any, columns: Sequence[str] | None = None) -> Table: ...
     @staticmethod
     def from_columns(columns: Sequence[tuple[str, Any]]) -> Table: ...
     def __len__(self) -> int: ...
 
+@final
 class Images:
     def __new__(cls, pixels: npt.NDArray[np.uint8]) -> Images: ...
     def __len__(self) -> int: ...
 
+@final
 class Fit:
     def model(self) -> Model: ...
     def warnings(self) -> list[str]: ...
     def settings(self) -> str: ...
     def seconds(self) -> float: ...
 
+@final
 class Model:
     @staticmethod
     def load(path: str) -> Model: ...
@@ -55,80 +76,81 @@ class Model:
     def n_layers(self) -> int: ...
     def layers(self) -> list[str]: ...
     def temperature(self) -> float: ...
-    def means(self) -> tuple[Floats, list[int]]: ...
+    def means(self) -> tuple[_Floats, list[int]]: ...
     def pure_flow(self) -> Model: ...
     def decisions(self) -> list[tuple[str, str, str]]: ...
     def history(self) -> str: ...
     def card(self, threads: int | None = None) -> str: ...
     def score(
-        self, rows: PyRows, fields: Sequence[str], encoder: str | None = None, threads: int | None = None
-    ) -> tuple[dict[str, Floats], list[str]]: ...
+        self, rows: _PyRows, fields: Sequence[str], encoder: str | None = None, threads: int | None = None
+    ) -> tuple[dict[str, _Floats], list[str]]: ...
     def encode(
-        self, rows: PyRows, layer: int | None = None, encoder: str | None = None, threads: int | None = None
-    ) -> Floats: ...
+        self, rows: _PyRows, layer: int | None = None, encoder: str | None = None, threads: int | None = None
+    ) -> _Floats: ...
     def decode(
-        self, z: Floats, layer: int | None = None, threads: int | None = None
+        self, z: _Floats, layer: int | None = None, threads: int | None = None
     ) -> list[tuple[str, Any]]: ...
     def sample(
         self, n: int, class_: str | None, temperature: float, seed: int, threads: int | None = None
     ) -> list[tuple[str, Any]]: ...
     def calibrate(
-        self, rows: PyRows, labels: PyLabels, encoder: str | None = None, threads: int | None = None
+        self, rows: _PyRows, labels: _PyLabels, encoder: str | None = None, threads: int | None = None
     ) -> tuple[Model, str, list[str]]: ...
     def evaluate(
-        self, rows: PyRows, labels: PyLabels, encoder: str | None = None, threads: int | None = None
+        self, rows: _PyRows, labels: _PyLabels, encoder: str | None = None, threads: int | None = None
     ) -> tuple[str, list[str]]: ...
     def label_next(
         self,
-        rows: PyRows,
-        labelled_rows: PyRows | None,
+        rows: _PyRows,
+        labelled_rows: _PyRows | None,
         n: int,
         encoder: str | None = None,
         threads: int | None = None,
     ) -> list[tuple[int, float, float, float, float]]: ...
 
+@final
 class Rival:
     @staticmethod
     def fit(
         name: str,
-        rows: PyRows,
-        labels: PyLabels | None,
+        rows: _PyRows,
+        labels: _PyLabels | None,
         options: dict[str, Any],
         steps: int | None = None,
         seed: int = 0,
-        progress: Progress | None = None,
+        progress: _Progress | None = None,
     ) -> Rival: ...
     @staticmethod
     def names() -> list[str]: ...
     def classes(self) -> list[str]: ...
     def warnings(self) -> list[str]: ...
-    def log_probs(self, rows: PyRows, threads: int | None = None) -> Floats: ...
+    def log_probs(self, rows: _PyRows, threads: int | None = None) -> _Floats: ...
 
-def fit(rows: PyRows, labels: PyLabels | None, options: dict[str, Any], progress: Progress | None = None) -> Fit: ...
+def fit(rows: _PyRows, labels: _PyLabels | None, options: dict[str, Any], progress: _Progress | None = None) -> Fit: ...
 def density(
-    rows: PyRows, components: int, options: dict[str, Any], progress: Progress | None = None
+    rows: _PyRows, components: int, options: dict[str, Any], progress: _Progress | None = None
 ) -> Fit: ...
 def explain(
     model: Model,
-    rows: PyRows,
-    labels: PyLabels | None,
-    out_of_distribution: PyRows | None,
-    unlabelled: PyRows | None,
+    rows: _PyRows,
+    labels: _PyLabels | None,
+    out_of_distribution: _PyRows | None,
+    unlabelled: _PyRows | None,
     most_rows: int | None,
     alpha: float,
     seed: int,
     encoder: str | None,
     threads: int | None,
-    progress: Progress | None = None,
+    progress: _Progress | None = None,
 ) -> tuple[str, str, list[str]]: ...
 def report(
     fit: Fit,
-    test: tuple[PyRows, PyLabels] | None,
+    test: tuple[_PyRows, _PyLabels] | None,
     name: str,
     threads: int | None,
-    progress: Progress | None = None,
+    progress: _Progress | None = None,
 ) -> tuple[str, str, list[str]]: ...
 def conformal_sets(
-    log_probs: Floats, calibration: Floats, y: npt.NDArray[np.int64], alpha: float
+    log_probs: _Floats, calibration: _Floats, y: npt.NDArray[np.int64], alpha: float
 ) -> npt.NDArray[np.bool_]: ...
 def command(arguments: Sequence[str]) -> int: ...

@@ -62,20 +62,23 @@ class NotebookBar:
         self._handle: Any = None
 
     def __call__(self, phase: str, done: int, total: int | None, loss: float | None) -> None:
-        from IPython.display import HTML, display
+        from IPython import display
 
+        html: Any = display.HTML
+        show: Any = display.display
         value = "" if not total else f' value="{done}" max="{total}"'
-        page = HTML(f"<progress{value}></progress> {describe(phase, done, total, loss)}")
+        page = html(f"<progress{value}></progress> {describe(phase, done, total, loss)}")
         if self._handle is None:
-            self._handle = display(page, display_id=True)
+            self._handle = show(page, display_id=True)
         else:
             self._handle.update(page)
 
     def close(self) -> None:
         if self._handle is not None:
-            from IPython.display import HTML
+            from IPython import display
 
-            self._handle.update(HTML(""))
+            html: Any = display.HTML
+            self._handle.update(html(""))
 
 
 def _in_notebook() -> bool:

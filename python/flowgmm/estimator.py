@@ -290,15 +290,15 @@ class FlowGMMClassifier(ClassifierMixin, Insight, Latent):  # type: ignore[misc]
 
     def score_samples(self, X: Any) -> Floats:
         """log p(x) of each row, in the units of its columns."""
-        return self._score(X, "log_density")
+        return np.asarray(self._score(X, "log_density"))
 
     def typicality(self, X: Any) -> Floats:
         """The share of rows like the training rows that are less likely than each row: near 0 is out of distribution."""
-        return self._score(X, "typicality")
+        return np.asarray(self._score(X, "typicality"))
 
     def boundary_distance(self, X: Any) -> Floats:
         """Latent distance of each row to the flow's decision boundary."""
-        return self._score(X, "boundary")
+        return np.asarray(self._score(X, "boundary"))
 
     def _html_repr(self) -> str:
         """What notebooks show: scikit-learn's diagram, and the model card of a fitted model."""

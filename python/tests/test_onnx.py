@@ -37,13 +37,11 @@ def test_an_export_predicts_as_the_model(load, pure_flow, tmp_path):
     assert np.abs(log_p - model.score_samples(data.data)).max() < 1e-2
 
 
-def test_codes_other_architectures_and_the_command(tmp_path):
+def test_codes_additive_couplings_and_the_command(tmp_path):
     rng = np.random.default_rng(0)
     truth = np.arange(400) % 2
     X = np.column_stack([rng.normal(size=400) + 3 * truth, rng.integers(0, 4, 400), rng.normal(size=400)])
-    between = [{"kind": "act-norm"}, {"kind": "linear", "seed": 3}, {"kind": "permutation", "seed": 1}]
-    model = small(steps=80, settings={"architecture.between": between}, coupling={"kind": "additive"})
-    model.fit(X, few_labels(truth, 10))
+    model = small(preset="auto", steps=80, coupling={"kind": "additive"}).fit(X, few_labels(truth, 10))
     model.save(tmp_path / "m.flow")
     script = Path(sys.executable).parent / "flowgmm"
     subprocess.run([script, "export-onnx", tmp_path / "m.flow", "--out", tmp_path / "m.onnx"], check=True, capture_output=True)
@@ -57,8 +55,7 @@ def test_what_cannot_be_exported_is_refused_with_its_reason(moons, tmp_path):
     mixed = X.astype(object)
     mixed[:, 1] = np.where(X[:, 1] > 0.3, "high", "low")
     gaps = np.where(np.random.default_rng(0).random(X.shape) < 0.3, np.nan, X)
-    images = np.clip(np.abs(np.tile(X, (1, 32))).reshape(300, 8, 8) * 50, 0, 255).astype(np.uint8)
-    cases = [(mixed, "categories", {}), (gaps, "missing cells", {}), (images, "images", {"depth": None, "hidden": None})]
+    cases = [(mixed, "categories", {}), (gaps, "missing cells", {})]
     cases.append((X, "splines", {"coupling": {"kind": "spline", "bins": 4, "bound": 3.0}}))
     for rows, reason, parameters in cases:
         with pytest.raises(ValueError, match=reason):

@@ -60,7 +60,8 @@ impl FitConfig {
         config.prepare = Prepare::Standardise;
         config.teachers = Vec::new();
         config.calibration = None;
-        config.architecture.means = Means::Random { r: 0.0 };
+        // About the origin: a flow that ends in couplings shifts as it likes.
+        config.architecture.means = Means::Random { r: 1e-3 };
         config.architecture.per_class = components;
         // Several Gaussians find their own places and weights.
         config.architecture.trainable =

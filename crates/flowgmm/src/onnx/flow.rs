@@ -20,9 +20,6 @@ pub(super) fn encoded(graph: &mut Graph, x: &Value, flow: &Flow) -> Result<(Valu
         let thetas = layer.thetas();
         let dim = flow.spec().dim;
         let (value, gained) = match spec {
-            BijectionSpec::Permutation { order } => (graph.columns(&h, order), None),
-            BijectionSpec::ActNorm => act_norm(graph, &h, thetas[0], dim),
-            BijectionSpec::Linear { order } => linear(graph, &h, thetas[0], order),
             BijectionSpec::Coupling { mask, hidden, transform } => {
                 let layers = hidden.len() + 1;
                 coupling(graph, &h, thetas[0], Split::new(*mask, dim), layers, transform)?
@@ -40,45 +37,6 @@ pub(super) fn encoded(graph: &mut Graph, x: &Value, flow: &Flow) -> Result<(Valu
         }
     }
     Ok((h, log_det))
-}
-
-/// z = (x + b) e^s.
-fn act_norm(graph: &mut Graph, x: &Value, theta: &Theta, dim: usize) -> (Value, Option<Value>) {
-    let (b, s) = (to_vec(&theta.part(0)), to_vec(&theta.part(1)));
-    let log_det = graph.singles(&[1, 1], [s.iter().sum()]);
-    let (b, scale) = (graph.singles(&[1, dim], b), graph.singles(&[1, dim], s.into_iter().map(f64::exp)));
-    let shifted = graph.apply("Add", &[x, &b]);
-    (graph.apply("Mul", &[&shifted, &scale]), Some(log_det))
-}
-
-/// z = x W^T with W = P L U, as one matrix.
-fn linear(graph: &mut Graph, x: &Value, theta: &Theta, order: &[usize]) -> (Value, Option<Value>) {
-    let dim = order.len();
-    let [lower, upper, s] = [0, 1, 2].map(|part| to_vec(&theta.part(part)));
-    let l = |i: usize, j: usize| {
-        if i == j {
-            1.0
-        } else if i > j {
-            lower[i * dim + j]
-        } else {
-            0.0
-        }
-    };
-    let u = |i: usize, j: usize| {
-        if i == j {
-            s[i].exp()
-        } else if i < j {
-            upper[i * dim + j]
-        } else {
-            0.0
-        }
-    };
-    let product = |i: usize, j: usize| (0..dim).map(|m| l(i, m) * u(m, j)).sum::<f64>();
-    // Column j of z is row order[j] of L U: W^T is [dim, dim].
-    let transposed = (0..dim).flat_map(|i| order.iter().map(move |&j| (j, i))).map(|(j, i)| product(j, i));
-    let w = graph.singles(&[dim, dim], transposed);
-    let log_det = graph.singles(&[1, 1], [s.iter().sum()]);
-    (graph.apply("MatMul", &[x, &w]), Some(log_det))
 }
 
 /// Which columns a coupling keeps, which it changes, and where they go.
