@@ -41,7 +41,7 @@ def test_version_and_help():
     assert flowgmm.__version__ in command("--version")
     assert "fit" in command("--help")
     assert "error:" in command("predict", "absent.flow", "absent.csv", code=5)
-    assert "unrecognized" in command("--no-such-flag", code=2)
+    assert "unexpected argument" in command("--no-such-flag", code=2)
 
 
 def test_the_command_and_python_write_the_same_model(csv, moons, tmp_path):
@@ -68,7 +68,7 @@ def test_each_reads_the_models_of_the_other(csv, moons, tmp_path):
     path, frame = csv
     model = small(steps=100).fit(frame, pandas.Series(moons[1], name="moon"))
     model.save(tmp_path / "m.flow")
-    written = pandas.read_csv(io.StringIO(command("predict", tmp_path / "m.flow", path)))
+    written = pandas.read_csv(io.StringIO(command("predict", tmp_path / "m.flow", path, "--digits", 17)))
     assert (written["class"] == model.predict(frame)).all()
     p = model.predict_proba(frame)
     assert (written[["p_0", "p_1"]].to_numpy() == p).all()
@@ -87,5 +87,9 @@ def test_ctrl_c_ends_the_command(csv, tmp_path):
     run = subprocess.Popen([script, *map(str, arguments)], stderr=subprocess.PIPE)
     time.sleep(3)
     run.send_signal(signal.SIGINT)
-    assert run.wait(10) == 130
+    try:
+        # By its own code; or by the signal, if the machine is so slow that the command has not begun.
+        assert run.wait(20) in (130, -signal.SIGINT)
+    finally:
+        run.kill()
     assert not (tmp_path / "m.flow").exists()
