@@ -4,7 +4,6 @@ use std::{
     fmt, io,
     panic::{self, AssertUnwindSafe},
     path::{Path, PathBuf},
-    process::ExitCode,
 };
 
 use flowgmm::{ErrorKind, Need};
@@ -109,7 +108,7 @@ impl<E: Into<flowgmm::Error>> From<E> for Failure {
 }
 
 /// Runs the program and turns its end into an exit code; a panic is an internal error like any other.
-pub fn conclude(run: impl FnOnce() -> Result<()>) -> ExitCode {
+pub fn conclude(run: impl FnOnce() -> Result<()>) -> u8 {
     // Read from the hook: it knows the place, and runs on whichever thread panicked.
     panic::set_hook(Box::new(|info| {
         if flowgmm::tables::is_decoding() {
@@ -120,14 +119,14 @@ pub fn conclude(run: impl FnOnce() -> Result<()>) -> ExitCode {
         say(&Failure::Internal(format!("{text}{place}")));
     }));
     match panic::catch_unwind(AssertUnwindSafe(run)) {
-        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Ok(())) => 0,
         Ok(Err(failure)) => {
             if !matches!(failure, Failure::ReaderGone) {
                 say(&failure);
             }
-            ExitCode::from(failure.code())
+            failure.code()
         }
-        Err(_) => ExitCode::from(1),
+        Err(_) => 1,
     }
 }
 

@@ -29,6 +29,8 @@ pub enum Kind {
     Table,
     /// A PNG picture.
     Picture,
+    /// An ONNX file that flowgmm wrote.
+    Onnx,
 }
 
 /// What a command is about to read and to write.
@@ -106,6 +108,7 @@ impl Kind {
             Self::Page => "an HTML page",
             Self::Table => "a table in that format",
             Self::Picture => "a PNG picture",
+            Self::Onnx => "an ONNX file of flowgmm",
         }
     }
 }
@@ -154,6 +157,10 @@ fn replaceable(path: &Path, kind: Kind) -> io::Result<bool> {
             Kind::Model => Model::recognises(&head),
             Kind::Page => is_page,
             Kind::Picture => starts(b"\x89PNG"),
+            // Version of the format, then the name of the producer.
+            Kind::Onnx => {
+                starts(b"\x08") && head.get(2..).is_some_and(|rest| rest.starts_with(b"\x12\x07flowgmm"))
+            }
             Kind::Table => match OutputFormat::of(path) {
                 Ok(OutputFormat::Parquet) => starts(b"PAR1"),
                 Ok(OutputFormat::Arrow) => starts(b"ARROW1"),
@@ -214,6 +221,8 @@ mod tests {
         check("p.csv", b"x1,x2\n1,2\n", Kind::Table, true);
         check("p.csv", b"\x01\0\0\0\0\0\0\0{}", Kind::Table, false);
         check("p.csv", b" <!DOCTYPE html><p>", Kind::Table, false);
+        check("m.onnx", b"\x08\x08\x12\x07flowgmm\x1a", Kind::Onnx, true);
+        check("m.onnx", b"\x08\x08\x12\x07pytorch\x1a", Kind::Onnx, false);
         check("p.parquet", b"x1,x2\n", Kind::Table, false);
         check("p.parquet", b"PAR1....", Kind::Table, true);
         check("p.jsonl", b"x1,x2\n", Kind::Table, false);

@@ -15,6 +15,7 @@ const COMMANDS: [&str; 15] = [
     "encode",
     "decode",
     "inspect",
+    "export-onnx",
     "bench",
     "paper",
     "data",

@@ -197,6 +197,11 @@ impl Frame {
         &self.columns
     }
 
+    /// The columns, without a copy.
+    pub fn into_columns(self) -> Vec<Column> {
+        self.columns
+    }
+
     /// The names of the columns in order.
     pub fn column_names(&self) -> Vec<String> {
         self.columns.iter().map(|column| column.name.clone()).collect()

@@ -27,6 +27,7 @@
 //! | call | of rows | gives |
 //! |---|---|---|
 //! | [`fit`] | a [`Request`] | [`Fit`]: a complete [`Model`], its decisions, cost and history |
+//! | [`density`] | a request without labels | a [`Fit`] of the rows' density |
 //! | [`predict`] | a [`Source`] | [`Predictions`]: classes, probabilities, densities, latent points |
 //! | [`evaluate`], [`calibrate`] | a source with labels | [`Evaluation`], [`Calibrated`] |
 //! | [`sample`] | | new rows of a class or of all |
@@ -44,6 +45,7 @@ mod card;
 mod config;
 mod cost;
 pub mod demo;
+mod density;
 mod error;
 mod evaluate;
 pub mod explain;
@@ -54,6 +56,7 @@ mod latent;
 mod memory;
 mod model;
 mod observer;
+mod onnx;
 mod pages;
 mod predict;
 mod prepared;
@@ -80,6 +83,7 @@ pub use flowgmm_core::{
 pub use card::{Card, Certificates, PixelRoundTrip, TrainingEnd, card};
 pub use config::{Calibration, Dequantise, FitConfig, ForestConfig, MultiStart, Prepare, QuantileTransform};
 pub use cost::{Cost, MemoryParts};
+pub use density::density;
 pub use error::{Error, ErrorKind, Need, Result};
 pub use evaluate::{Calibrated, Evaluation, calibrate, evaluate};
 pub use explain::{ExplainRequest, Explanation, explain};
@@ -88,6 +92,7 @@ pub use fitter::{Fitter, FlowGmmLearner};
 pub use latent::{Encoded, EncodedChunks, decode, decode_table, encode};
 pub use model::{Blend, ClassEvidence, Evidence, FORMAT, Model, Predictions, Provenance};
 pub use observer::{Control, EpochRecord, Observer, Phase, Reporting, watched};
+pub use onnx::{export_onnx, to_onnx};
 pub use predict::{Predicted, PredictedChunks, predict};
 pub use prepared::{Prepared, Shown};
 pub use recipe::{Decision, Preset, Recipe};
@@ -97,12 +102,12 @@ pub use sample::{ByClass, MOST_TEMPERATURE, SampleRequest, SampledChunks, Sample
 pub use settings::{Override, SettingOrigin, Settings};
 pub use sheet::contact_sheet;
 pub use source::{
-    Chunk, ImageArray, LabelledRows, Reading, RowNames, Source, read_labelled,
+    Chunk, ImageArray, LabelledRows, Reading, RowNames, Source, read_labelled, read_rows,
     training::{Declared, Origins, Training},
 };
 pub use teachers::{Teacher, TeacherMethod};
 
-pub use semisup::{Classifier, Scores};
+pub use semisup::{Classifier, ImageShape, Scores, metrics::Conformal};
 
 pub use flowgmm_data as data;
 pub use flowgmm_datasets as datasets;

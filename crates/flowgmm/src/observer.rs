@@ -90,7 +90,7 @@ impl Phase {
     }
 
     /// What is being done, after "interrupted while".
-    pub(crate) fn doing(&self) -> &'static str {
+    pub fn doing(&self) -> &'static str {
         match self {
             Self::Reading => "reading rows",
             Self::Embedding => "embedding texts",

@@ -87,6 +87,29 @@ fn a_file_and_the_same_table_in_memory_give_the_same_model_and_predictions() {
 }
 
 #[test]
+fn labels_beside_a_table_in_memory_are_a_column_of_it() {
+    let (frame, labels) = moons(300, 20);
+    let in_column = fit(&small(Source::frame(frame.clone()).label_column("moon"))).model;
+    let mut columns = frame.into_columns();
+    columns.pop();
+    let lines: Vec<u64> = (1..=300).collect();
+    let rows = Frame::new("moons", columns.clone(), lines.clone()).unwrap();
+    let beside = fit(&small(Source::frame(rows.clone()).named_labels("moon", labels.clone()))).model;
+    assert!(beside.to_bytes() == in_column.to_bytes());
+    // Cut into several frames, and with labels of the name of a column.
+    let part = |rows: std::ops::Range<usize>| rows.collect::<Vec<_>>();
+    let cut = [rows.select(&part(0..100)), rows.select(&part(100..300))];
+    let cut = fit(&small(Source::frames_of(cut.into()).named_labels("width", labels.clone()))).model;
+    assert_eq!(cut.rows().label(), Some("width_"));
+    let all = |model: &Model| flowgmm::predict(model, &Source::frame(rows.clone())).unwrap().all().unwrap().0;
+    assert_eq!(all(&cut).log_probs, all(&beside).log_probs);
+    let few = small(Source::frame(rows.clone()).labels(labels[..10].to_vec()));
+    let error = flowgmm::fit(&few, &mut ()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Data);
+    assert!(error.to_string().contains("300 rows, and 10 labels"), "{error}");
+}
+
+#[test]
 fn a_matrix_is_rows_too() {
     let data = Toy::Moons.problem(2);
     let train = &data.train;

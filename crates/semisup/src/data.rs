@@ -114,18 +114,27 @@ impl SemiSupervised {
     ) -> Result<Self> {
         check_rows(x.view(), y.len(), &columns)?;
         check_labels(y.iter().enumerate().filter_map(|(row, y)| y.map(|y| (row, y))), classes.len())?;
+        if let [class] = classes.as_slice()
+            && y.iter().any(Option::is_some)
+        {
+            return Err(Error::OneClass { name: "the data".into(), class: class.clone() });
+        }
         let steps = vec![None; columns.len()];
         Self { x, y, classes, columns, steps, image_shape: None }.with_labels()
     }
 
-    /// The data, if there are at least two classes and each has a label.
+    /// Rows without classes, to learn their density: all of them are of one class, `all`.
+    pub fn one_class(x: Array2<f64>, columns: Vec<String>) -> Result<Self> {
+        check_rows(x.view(), x.nrows(), &columns)?;
+        let (y, steps) = (vec![Some(0); x.nrows()], vec![None; columns.len()]);
+        Ok(Self { x, y, classes: vec!["all".into()], columns, steps, image_shape: None })
+    }
+
+    /// The data, if each class has a label.
     fn with_labels(self) -> Result<Self> {
         let counts = self.class_counts();
         if counts.iter().all(|&count| count == 0) {
             return Err(Error::NoLabels { name: "the data".into() });
-        }
-        if self.classes.len() < 2 {
-            return Err(Error::OneClass { name: "the data".into(), class: self.classes[0].clone() });
         }
         match counts.iter().position(|&count| count == 0) {
             Some(k) => Err(Error::EmptyClass { class: self.classes[k].clone() }),

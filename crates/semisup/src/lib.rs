@@ -87,7 +87,9 @@ pub use interval::{Interval, difference_interval, share_interval};
 pub use learner::{Classifier, Learner};
 pub use metrics::{Scores, fit_temperature};
 pub use ndarray;
-pub use preprocess::{Monotone, Preprocess, normal_quantile, to_normal_columns};
+pub use preprocess::{
+    Monotone, Preprocess, PreprocessParts, ProjectionParts, normal_quantile, to_normal_columns,
+};
 pub use toy::Toy;
 pub use watch::{Part, Stopped, Watch};
 

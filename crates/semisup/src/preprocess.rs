@@ -17,10 +17,12 @@ use crate::{Error, Result, Rng};
 mod directions;
 mod indicators;
 mod monotone;
+mod parts;
 mod validate;
 
 use directions::Directions;
 pub use monotone::{Monotone, normal_quantile};
+pub use parts::{PreprocessParts, ProjectionParts};
 
 /// A fitted map. One read from a file must pass [`Preprocess::validate`] before use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

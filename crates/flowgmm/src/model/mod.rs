@@ -115,6 +115,15 @@ impl Model {
         self.rows.columns()
     }
 
+    /// The names of the user's columns that the model reads, in order; texts by the columns of their embedding, of images none.
+    pub fn input_columns(&self) -> Vec<String> {
+        match &self.rows {
+            Rows::Matrix { columns } => columns.clone(),
+            Rows::Table { encoding, .. } => encoding.column_names().map(String::from).collect(),
+            Rows::Images { .. } => Vec::new(),
+        }
+    }
+
     pub(crate) fn classes_ref(&self) -> &[String] {
         &self.classes
     }

@@ -167,7 +167,7 @@ impl<'a> Chunks<'a> {
 
     fn table(source: &Source, rows: &Rows, classes: &[String], wanted: Wanted) -> Result<Reader> {
         let given = match &source.labels {
-            Labels::Given(labels) if wanted != Wanted::Rows => Some(classes_of(labels, classes)?),
+            Labels::Given { labels, .. } if wanted != Wanted::Rows => Some(classes_of(labels, classes)?),
             _ => None,
         };
         let asked_for = |name: &str| LabelColumn { name: name.into(), optional: false };

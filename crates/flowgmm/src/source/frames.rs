@@ -1,7 +1,10 @@
 //! Tables in chunks: from a file, read ahead on a thread of its own, or from memory.
 
 use std::{
-    sync::mpsc::{Receiver, sync_channel},
+    sync::{
+        Arc,
+        mpsc::{Receiver, sync_channel},
+    },
     thread,
 };
 
@@ -27,7 +30,7 @@ pub(crate) struct Frames {
 
 enum Chunks {
     File(Receiver<flowgmm_tables::Result<Frame>>),
-    Memory { frames: Vec<Frame>, frame: usize, row: usize },
+    Memory { frames: Arc<[Frame]>, frame: usize, row: usize },
 }
 
 impl Source {
@@ -35,8 +38,8 @@ impl Source {
     pub(crate) fn frames(&self, literal: &[&str]) -> Result<Frames> {
         let frames = match &self.origin {
             Origin::Path(path) => return Frames::open(path, &self.reading, literal),
-            Origin::Frames(frames) => frames.clone(),
-            Origin::Matrix { x, columns } => vec![frame_of(x.view(), columns)?],
+            Origin::Frames(frames) => Arc::clone(frames),
+            Origin::Matrix { x, columns } => [frame_of(x.view(), columns)?].into(),
             Origin::Images(_) => {
                 return Err(Error::Content("these are images, and a table is needed".into()));
             }

@@ -33,7 +33,7 @@ impl Source {
                 let Some(kind) = self.image_source()? else { return Ok(None) };
                 let labels = match &self.labels {
                     Labels::File(labels) => Some(labels.as_path()),
-                    Labels::Own | Labels::Column(_) | Labels::Given(_) => None,
+                    Labels::Own | Labels::Column(_) | Labels::Given { .. } => None,
                 };
                 let options = ReadOptions { labels, suffix: self.reading.suffix.as_deref() };
                 Items::Files(Collection::open(path, kind, &options)?)
@@ -41,7 +41,7 @@ impl Source {
             Origin::Frames(_) | Origin::Matrix { .. } => return Ok(None),
         };
         let mut images = Images { items, name: self.name(), given: None };
-        if let Labels::Given(labels) = &self.labels {
+        if let Labels::Given { labels, .. } = &self.labels {
             images.given = Some(numbered(labels, images.n(), &images.name)?);
         }
         Ok(Some(images))

@@ -1,4 +1,4 @@
-//! The labelled rows of a source, whole.
+//! The rows of a source as a model sees them, whole: all of them, or the labelled ones.
 
 use ndarray::{Array2, Axis};
 
@@ -47,4 +47,23 @@ pub fn read_labelled(
         return Err(semisup::Error::NoLabels { name: chunks.name().to_string() }.into());
     }
     Ok(LabelledRows { x, y, skipped: chunks.skipped, warnings: chunks.into_warnings() })
+}
+
+/// Reads all rows of a source as rows of this kind, `[n, dim]`.
+///
+/// ```
+/// use flowgmm::{Rows, Source, read_rows};
+///
+/// let rows = Rows::Matrix { columns: vec!["width".into(), "height".into()] };
+/// let x = ndarray::array![[0.0, 1.0], [1.0, -0.5]];
+/// assert_eq!(read_rows(&rows, &Source::matrix(x.view()), &mut ())?, x);
+/// # Ok::<(), flowgmm::Error>(())
+/// ```
+pub fn read_rows(rows: &Rows, source: &Source, observer: &mut dyn Observer) -> Result<Array2<f64>> {
+    let mut chunks = Chunks::open(source, rows, &[], Wanted::Rows)?;
+    let mut x = Array2::zeros((0, rows.dim()));
+    while let Some(chunk) = chunks.next(observer)? {
+        x.append(Axis(0), chunk.x.view()).expect("as many columns");
+    }
+    Ok(x)
 }

@@ -7,6 +7,7 @@
 
 mod chunks;
 mod frames;
+mod given;
 mod images;
 mod labelled;
 mod matching;
@@ -16,7 +17,10 @@ mod substitutions;
 mod thinned;
 pub(crate) mod training;
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use flowgmm_data::{Column, Frame};
 use flowgmm_datasets::ImageSource;
@@ -30,7 +34,7 @@ use crate::{
 
 pub use chunks::{Chunk, RowNames};
 pub(crate) use chunks::{Chunks, Wanted};
-pub use labelled::{LabelledRows, read_labelled};
+pub use labelled::{LabelledRows, read_labelled, read_rows};
 pub(crate) use matching::matrix_of;
 pub use memory::ImageArray;
 pub(crate) use sample::Sampled;
@@ -61,8 +65,8 @@ enum Origin {
     /// A file of a table, a folder of such files or a pattern of their names, a folder or file of images, or `-` for
     /// standard input.
     Path(PathBuf),
-    /// Tables in memory with the same columns.
-    Frames(Vec<Frame>),
+    /// Tables in memory with the same columns; shared, so that a source costs no copy of them.
+    Frames(Arc<[Frame]>),
     /// Numbers in memory.
     Matrix { x: Array2<f64>, columns: Vec<String> },
     /// Images in memory.
@@ -79,8 +83,8 @@ enum Labels {
     Column(String),
     /// In this IDX file.
     File(PathBuf),
-    /// Given, one for each row; `None` where there is none.
-    Given(Vec<Option<String>>),
+    /// Given, one for each row; `None` where there is none. A model remembers the name for tables that have such a column.
+    Given { name: String, labels: Vec<Option<String>> },
 }
 
 /// How files of rows are read.
@@ -122,7 +126,7 @@ impl Source {
 
     /// A table in memory.
     pub fn frame(frame: Frame) -> Self {
-        Self::new(Origin::Frames(vec![frame]))
+        Self::frames_of([frame].into())
     }
 
     /// Arrow record batches with the same columns.
@@ -137,9 +141,14 @@ impl Source {
     /// # Ok::<(), flowgmm::Error>(())
     /// ```
     pub fn record_batches(batches: &[flowgmm_tables::arrow::RecordBatch]) -> Result<Self> {
-        let frame = |batch| flowgmm_tables::frame_from_batch(batch, "the record batches");
-        let frames = batches.iter().map(frame).collect::<std::result::Result<_, _>>()?;
-        Ok(Self::new(Origin::Frames(frames)))
+        let reader =
+            flowgmm_tables::open_batches(batches.to_vec(), "the record batches", &Default::default())?;
+        Ok(Self::frames_of(reader.collect::<std::result::Result<_, _>>()?))
+    }
+
+    /// Tables in memory with the same columns, one after the other. Sources of the same frames share them.
+    pub fn frames_of(frames: Arc<[Frame]>) -> Self {
+        Self::new(Origin::Frames(frames))
     }
 
     /// Images in memory.
@@ -173,7 +182,17 @@ impl Source {
 
     /// The labels, one for each row in its order; `None` means unlabelled.
     pub fn labels(self, labels: impl IntoIterator<Item = Option<String>>) -> Self {
-        Self { labels: Labels::Given(labels.into_iter().collect()), ..self }
+        self.named_labels("class", labels)
+    }
+
+    /// The labels, one for each row in its order, and the name of a column that would hold them: a model that is fitted to a
+    /// table in memory looks for its labels there when it reads other tables.
+    pub fn named_labels(
+        self,
+        name: impl Into<String>,
+        labels: impl IntoIterator<Item = Option<String>>,
+    ) -> Self {
+        Self { labels: Labels::Given { name: name.into(), labels: labels.into_iter().collect() }, ..self }
     }
 
     /// How files are read.
@@ -204,7 +223,7 @@ impl Source {
     pub fn label(&self) -> Option<&str> {
         match &self.labels {
             Labels::Column(name) => Some(name),
-            Labels::Own | Labels::File(_) | Labels::Given(_) => None,
+            Labels::Own | Labels::File(_) | Labels::Given { .. } => None,
         }
     }
 

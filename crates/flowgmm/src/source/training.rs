@@ -4,7 +4,7 @@ use flowgmm_data::{ColumnKind, DeclaredKind, Encoding, Frame, Labels as TableLab
 use ndarray::{Array2, Axis};
 use semisup::SemiSupervised;
 
-use super::{Labels, Origin, Source, images::Images, thinned::Thinned};
+use super::{Labels, Origin, Source, given::given_labels, images::Images, thinned::Thinned};
 use crate::{
     Error, Request, Result, memory,
     observer::{Control, Observer, Phase, watched},
@@ -51,6 +51,21 @@ impl Training {
         }
     }
 
+    /// Rows of a table that are read.
+    pub(crate) fn of_rows(
+        data: SemiSupervised,
+        rows: Rows,
+        schema: Schema,
+        table: &Frame,
+        mut warnings: Vec<String>,
+    ) -> Self {
+        let mut origins = Origins::default();
+        origins.add(table.name(), table.lines());
+        warnings.extend(schema_warnings(&schema));
+        let decisions = schema_decisions(&schema);
+        Self { data, rows, schema: Some(schema), origins, warnings, decisions }
+    }
+
     /// Says what is wrong with a source that is to be evaluated on after a long fit, as far as its beginning shows it.
     pub fn check_test(&self, test: &Source) -> Result<()> {
         if !test.can_be_read_again() {
@@ -81,7 +96,7 @@ impl Training {
 }
 
 fn of_matrix(source: &Source, x: &Array2<f64>, columns: &[String]) -> Result<Training> {
-    let Labels::Given(labels) = &source.labels else {
+    let Labels::Given { labels, .. } = &source.labels else {
         return Err(Error::Request("a matrix needs its labels, one for each row".into()));
     };
     let mut classes: Vec<String> = labels.iter().flatten().cloned().collect();
@@ -103,17 +118,27 @@ fn of_matrix(source: &Source, x: &Array2<f64>, columns: &[String]) -> Result<Tra
 
 fn of_table(request: &Request, observer: &mut dyn Observer) -> Result<Training> {
     let source = &request.source;
-    let label = source.label().ok_or_else(|| source.label_needed())?;
+    let given = given_labels(source)?;
+    let label = match &given {
+        Some(given) => given.name.as_str(),
+        None => source.label().ok_or_else(|| source.label_needed())?,
+    };
     let bytes = request.memory.map_or_else(|| 0.5 * memory::available(), |bytes| bytes as f64);
     // The rest is for the program, the teachers and the flow.
     let mut table = Thinned::new(bytes - FIXED.min(0.5 * bytes), request.seed());
     let chunks = source.frames(&[label])?;
     let mut warnings = chunks.warnings.clone();
     for chunk in chunks {
-        let chunk = chunk?;
+        let chunk = match &given {
+            Some(given) => given.beside(chunk?, table.seen)?,
+            None => chunk?,
+        };
         let known = flowgmm_data::is_labelled(&chunk, label, &request.unlabelled_values)?;
         table.add(chunk, |row| known[row], &[])?;
         heed(observer, table.seen, source)?;
+    }
+    if let Some(given) = given.as_ref().filter(|given| given.labels.len() != table.seen) {
+        return Err(given.wrong_number(source, table.seen));
     }
     let frame = table.frame()?;
     let labels = flowgmm_data::labels(frame, label, &request.unlabelled_values)?;

@@ -60,6 +60,11 @@ impl Monotone {
         (x.len() >= 2).then_some(Self { x, u })
     }
 
+    /// The knots: x and u, increasing; the map is linear between them and beyond.
+    pub fn knots(&self) -> (&[f64], &[f64]) {
+        (&self.x, &self.u)
+    }
+
     /// u at x, and log du/dx.
     pub fn apply(&self, x: f64) -> (f64, f64) {
         let (i, slope) = self.segment(&self.x, x);

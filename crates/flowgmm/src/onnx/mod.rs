@@ -1,0 +1,108 @@
+//! A model as an ONNX file, for programs that have a run-time of ONNX and not this library.
+//!
+//! ```text
+//! x [n, columns] double ─encoding, preprocessing→ x' ─flow→ z, log_det ─mixture→ log p(x, k)
+//!   label [n] text, probabilities [n, K] double, log_p [n] double
+//! ```
+//!
+//! Opset 13 with ai.onnx.ml 3. The flow is computed in single precision, as here; everything else in double. Predictions of a
+//! blend have the forest in them, as an ensemble of trees.
+
+mod flow;
+mod graph;
+mod posterior;
+mod proto;
+mod table;
+
+use std::path::Path;
+
+use flowgmm_core::atomic_write;
+
+use crate::{Error, Model, Result, Rows, model::Tempering};
+use graph::{Graph, Value};
+use proto::{Element, Message, value_info};
+
+/// Why a model cannot be exported.
+struct Refused(String);
+
+/// The version of the format, of its operators, and of those for trees.
+const IR: i64 = 8;
+const OPSET: i64 = 13;
+const OPSET_ML: i64 = 3;
+
+/// The bytes of an ONNX file of a model of numeric columns. Its input `x` has the columns that the model reads, in their
+/// order; its outputs are `label`, `probabilities` and `log_p`.
+///
+/// Models of categories, dates, texts, images, or of columns with missing cells are refused, with the reason.
+///
+/// ```
+/// # use flowgmm::{Request, Source};
+/// # let train = semisup::Toy::Moons.problem(1).train;
+/// # let labels = train.y().iter().map(|y| y.map(|k| train.classes()[k].clone()));
+/// # let request = Request::new(Source::matrix(train.x()).labels(labels)).with("train.steps", 20);
+/// # let model = flowgmm::fit(&request, &mut ())?.model;
+/// let bytes = flowgmm::to_onnx(&model)?;
+/// # assert!(bytes.len() > 1000);
+/// # Ok::<(), flowgmm::Error>(())
+/// ```
+pub fn to_onnx(model: &Model) -> Result<Vec<u8>> {
+    exported(model)
+        .map_err(|Refused(why)| Error::Request(format!("this model cannot be exported to ONNX: {why}")))
+}
+
+/// Writes [`to_onnx`] to a file.
+pub fn export_onnx(model: &Model, path: &Path) -> Result<()> {
+    atomic_write(path, &to_onnx(model)?).map_err(Error::io(path))
+}
+
+fn exported(model: &Model) -> std::result::Result<Vec<u8>, Refused> {
+    let columns = match model.rows() {
+        Rows::Matrix { columns } => columns.len(),
+        Rows::Table { encoding, .. } => encoding.n_columns(),
+        Rows::Images { .. } => {
+            return Err(Refused("its rows are images, and only numeric columns are exported".into()));
+        }
+    };
+    if model.tempering == Tempering::Likelihood && model.temperature != 1.0 {
+        return Err(Refused("its file is of an old format; fit it again".into()));
+    }
+    let mut graph = Graph::default();
+    let input = Value("x".into());
+    let x = table::encoded(&mut graph, &input, model.rows())?;
+    let (prepared, gain) = table::prepared(&mut graph, &x, model.preprocess());
+    let single = graph.cast(&prepared, Element::Float);
+    let (z, log_det) = flow::encoded(&mut graph, &single, model.gmm().flow())?;
+    let (z, log_det) = (graph.cast(&z, Element::Double), graph.cast(&log_det, Element::Double));
+    let log_joint = posterior::log_joint(&mut graph, &z, model.gmm().mixture());
+    let log_joint = graph.apply("Add", &[&log_joint, &log_det]);
+    let mut log_probs = posterior::tempered(&mut graph, &log_joint, model.temperature);
+    if let Some(blend) = model.blend() {
+        let single = graph.cast(&x, Element::Float);
+        let forest = posterior::forest(&mut graph, &single, blend.forest(), model.classes.len());
+        let logits = posterior::blended(&mut graph, &log_probs, &forest, blend.flow_weight());
+        log_probs = posterior::tempered(&mut graph, &logits, model.temperature());
+    }
+    let mut log_p = graph.log_sum_exp(&log_joint);
+    if let Some(gain) = gain {
+        log_p = graph.apply("Add", &[&log_p, &gain]);
+    }
+    let shape = graph.whole([-1]);
+    let log_p = graph.apply("Reshape", &[&log_p, &shape]);
+    let names = graph.texts(&model.classes);
+    let class = posterior::most_probable(&mut graph, &log_probs);
+    let label = graph.apply("Gather", &[&names, &class]);
+    let probabilities = graph.apply("Exp", &[&log_probs]);
+    graph.output(&label, "label");
+    graph.output(&probabilities, "probabilities");
+    graph.output(&log_p, "log_p");
+    let outputs = vec![
+        value_info("label", Element::String, None),
+        value_info("probabilities", Element::Double, Some(model.classes.len())),
+        value_info("log_p", Element::Double, None),
+    ];
+    let graph = graph.finish(vec![value_info("x", Element::Double, Some(columns))], outputs);
+    let operators = |domain: &str, version: i64| Message::default().bytes(1, domain).int(2, version);
+    let file = Message::default().int(1, IR).bytes(2, "flowgmm").bytes(3, env!("CARGO_PKG_VERSION"));
+    let file = file.message(7, graph).message(8, operators("", OPSET));
+    Ok(file.message(8, operators("ai.onnx.ml", OPSET_ML)).into_bytes())
+}

@@ -1,0 +1,153 @@
+//! Mixture, forest and posterior as operators, in double precision.
+
+use flowgmm_core::Mixture;
+use flowgmm_learners::Forest;
+use ndarray::Axis;
+
+use super::graph::{Attribute, Graph, Value};
+use super::proto::Element;
+
+/// log p(z, k) `[n, K]` of latent points.
+pub(super) fn log_joint(graph: &mut Graph, z: &Value, mixture: &Mixture) -> Value {
+    let (spec, values) = (mixture.spec(), mixture.values());
+    let (n, dim) = values.means.dim();
+    let log_sigma =
+        |c: usize, j: usize| values.log_sigma[[c, if values.log_sigma.ncols() == 1 { 0 } else { j }]];
+    let axis = graph.whole([1]);
+    let z = graph.apply("Unsqueeze", &[z, &axis]); // [n, 1, dim]
+    let means = graph.doubles(&[1, n, dim], values.means.iter().copied());
+    let inverse = (0..n).flat_map(|c| (0..dim).map(move |j| (c, j))).map(|(c, j)| (-log_sigma(c, j)).exp());
+    let inverse = graph.doubles(&[1, n, dim], inverse.collect::<Vec<_>>());
+    let off = graph.apply("Sub", &[&z, &means]);
+    let off = graph.apply("Mul", &[&off, &inverse]);
+    let squares = graph.apply("Mul", &[&off, &off]);
+    let axes = graph.whole([2]);
+    let distance = graph.apply_with("ReduceSum", &[&squares, &axes], &[Attribute::Int("keepdims", 0)]); // [n, C]
+    let half = graph.row(&[-0.5]);
+    let exponent = graph.apply("Mul", &[&distance, &half]);
+    let class_of = spec.class_of();
+    let within = |k: usize| {
+        let own =
+            values.log_weight.iter().zip(&class_of).filter(|(_, class)| **class == k).map(|(w, _)| w.exp());
+        own.sum::<f64>().ln()
+    };
+    let total = values.log_prior.iter().map(|log| log.exp()).sum::<f64>().ln();
+    let constants: Vec<f64> = (0..n)
+        .map(|c| {
+            let k = class_of[c];
+            let volume: f64 = (0..dim).map(|j| log_sigma(c, j)).sum();
+            let normal = -volume - 0.5 * dim as f64 * std::f64::consts::TAU.ln();
+            normal + values.log_weight[c] - within(k) + values.log_prior[k] - total
+        })
+        .collect();
+    let constants = graph.row(&constants);
+    let by_component = graph.apply("Add", &[&exponent, &constants]);
+    if spec.per_class.iter().all(|&components| components == 1) {
+        return by_component;
+    }
+    let classes: Vec<Value> = (0..spec.n_classes())
+        .map(|k| {
+            let own: Vec<usize> = (0..n).filter(|&c| class_of[c] == k).collect();
+            let own = graph.columns(&by_component, &own);
+            graph.log_sum_exp(&own)
+        })
+        .collect();
+    graph.beside(&classes.iter().collect::<Vec<_>>())
+}
+
+/// log softmax(logits / T) over the columns.
+pub(super) fn tempered(graph: &mut Graph, logits: &Value, temperature: f64) -> Value {
+    let factor = graph.row(&[1.0 / temperature]);
+    let scaled = graph.apply("Mul", &[logits, &factor]);
+    let sum = graph.log_sum_exp(&scaled);
+    graph.apply("Sub", &[&scaled, &sum])
+}
+
+/// log (w p_flow + (1 - w) p_forest) `[n, K]`.
+pub(super) fn blended(graph: &mut Graph, flow: &Value, forest: &Value, w: f64) -> Value {
+    let p = graph.apply("Exp", &[flow]);
+    let (ours, theirs) = (graph.row(&[w]), graph.row(&[1.0 - w]));
+    let p = graph.apply("Mul", &[&p, &ours]);
+    let trees = graph.apply("Mul", &[forest, &theirs]);
+    let m = graph.apply("Add", &[&p, &trees]);
+    let least = graph.row(&[f64::MIN_POSITIVE]);
+    let m = graph.apply("Max", &[&m, &least]);
+    graph.apply("Log", &[&m])
+}
+
+/// Smoothed class probabilities of a forest `[n, K]`, by the operator for ensembles of trees.
+pub(super) fn forest(graph: &mut Graph, x: &Value, forest: &Forest, n_classes: usize) -> Value {
+    let [sizes, feature, threshold, next, mixed] = forest.to_arrays();
+    let (mut trees, mut nodes, mut modes) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut features, mut yes, mut no) = (Vec::new(), Vec::new(), Vec::new());
+    let mut targets: [Vec<i64>; 3] = Default::default(); // tree, node, class
+    let mut weights = Vec::new();
+    let mut start = 0;
+    for (tree, &size) in sizes.iter().enumerate() {
+        for node in 0..size as usize {
+            let at = start + node;
+            let is_leaf = feature[at] < 0.0;
+            trees.push(tree as i64);
+            nodes.push(node as i64);
+            modes.push(if is_leaf { "LEAF" } else { "BRANCH_LEQ" });
+            features.push(if is_leaf { 0 } else { feature[at] as i64 });
+            yes.push(if is_leaf { 0 } else { node as i64 + 1 });
+            no.push(if is_leaf { 0 } else { next[at] as i64 });
+            if is_leaf {
+                let number = next[at] as usize;
+                for k in 0..n_classes {
+                    let share = match number.checked_sub(n_classes) {
+                        None => f32::from(u8::from(k == number)),
+                        Some(leaf) => mixed[leaf * n_classes + k],
+                    };
+                    if share > 0.0 {
+                        [tree as i64, node as i64, k as i64]
+                            .into_iter()
+                            .zip(&mut targets)
+                            .for_each(|(v, to)| to.push(v));
+                        weights.push(share);
+                    }
+                }
+            }
+        }
+        start += size as usize;
+    }
+    let thresholds = threshold.iter().zip(&feature).map(|(&t, &f)| if f < 0.0 { 0.0 } else { t }).collect();
+    let [target_trees, target_nodes, target_ids] = targets;
+    let votes = graph.apply_ml(
+        "TreeEnsembleRegressor",
+        x,
+        &[
+            Attribute::Int("n_targets", n_classes as i64),
+            Attribute::Text("aggregate_function", "SUM"),
+            Attribute::Text("post_transform", "NONE"),
+            Attribute::Ints("nodes_treeids", trees),
+            Attribute::Ints("nodes_nodeids", nodes),
+            Attribute::Ints("nodes_featureids", features),
+            Attribute::Floats("nodes_values", thresholds),
+            Attribute::Texts("nodes_modes", modes),
+            Attribute::Ints("nodes_truenodeids", yes),
+            Attribute::Ints("nodes_falsenodeids", no),
+            Attribute::Ints("target_treeids", target_trees),
+            Attribute::Ints("target_nodeids", target_nodes),
+            Attribute::Ints("target_ids", target_ids),
+            Attribute::Floats("target_weights", weights),
+        ],
+    );
+    let votes = graph.cast(&votes, Element::Double);
+    let all = graph.sum(&votes, 1);
+    let p = graph.apply("Div", &[&votes, &all]);
+    let (n, k) = (sizes.len() as f64, n_classes as f64);
+    let (slope, rest) = (graph.row(&[n / (n + 0.5)]), graph.row(&[0.5 / k / (n + 0.5)]));
+    let p = graph.apply("Mul", &[&p, &slope]);
+    graph.apply("Add", &[&p, &rest])
+}
+
+/// The numbers of the most probable classes `[n]`.
+pub(super) fn most_probable(graph: &mut Graph, log_probs: &Value) -> Value {
+    graph.apply_with(
+        "ArgMax",
+        &[log_probs],
+        &[Attribute::Int("axis", Axis(1).index() as i64), Attribute::Int("keepdims", 0)],
+    )
+}
