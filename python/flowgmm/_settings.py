@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-PRESETS = ("auto", "paper", "reference-code")
+PRESETS = ("auto", "paper", "paper-toy", "reference-code")
 KINDS = ("numeric", "categorical", "date", "ignore")
 
 # Parameters that are settings, and the paths of these.

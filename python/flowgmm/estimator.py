@@ -38,8 +38,8 @@ class FlowGMMClassifier(ClassifierMixin, Insight, Latent):  # type: ignore[misc]
 
     Parameters
     ----------
-    preset : {"auto", "paper", "reference-code"}, default="auto"
-        Where settings come from: chosen from the data, the paper's, or those of the authors' code.
+    preset : {"auto", "paper", "paper-toy", "reference-code"}, default="auto"
+        Where settings come from: chosen from the data, the paper's, those of the authors' notebooks, or of their code.
     pure_flow : bool, default=False
         Predict by the flow's own Bayes rule (eq. 5 of the paper), without trees beside it.
     steps : int, default=None

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Bench, cells, json, stderr};
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
     "demo",
     "fit",
     "predict",
