@@ -261,7 +261,7 @@ class FlowGMMClassifier(ClassifierMixin, Insight, Latent):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> Floats:
         """p(k | x), ``[n, n_classes]``, in the order of ``classes_``."""
-        return np.asarray(np.exp(self.predict_log_proba(X)))
+        return self._in_order(self._score(X, "probs"))
 
     def decision_function(self, X: Any) -> Floats:
         """Log-odds of the second class if there are two, ``[n]``, else log p(k | x)."""

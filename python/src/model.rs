@@ -41,6 +41,7 @@ impl Model {
 /// What is asked about rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Field {
+    Probs,
     LogProbs,
     LogConditional,
     LogDensity,
@@ -50,7 +51,8 @@ enum Field {
 }
 
 impl Field {
-    const ALL: [(&'static str, Self); 6] = [
+    const ALL: [(&'static str, Self); 7] = [
+        ("probs", Self::Probs),
         ("log_probs", Self::LogProbs),
         ("log_conditional", Self::LogConditional),
         ("log_density", Self::LogDensity),
@@ -333,7 +335,7 @@ fn score(
 ) -> flowgmm::Result<(Vec<Array2<f64>>, Vec<String>)> {
     let k = model.classes().len();
     let width = |field: &Field| match field {
-        Field::LogProbs | Field::LogConditional => k,
+        Field::Probs | Field::LogProbs | Field::LogConditional => k,
         Field::Latent => model.gmm().dim(),
         Field::LogDensity | Field::Boundary | Field::Typicality => 1,
     };
@@ -345,7 +347,9 @@ fn score(
             |values: Vec<f64>| Array2::from_shape_vec((values.len(), 1), values).expect("one column");
         for (array, field) in arrays.iter_mut().zip(fields) {
             let rows = match field {
-                Field::LogProbs => CowArray::from(found.log_probs.view()),
+                // As the command writes them, to the last bit.
+                Field::Probs => CowArray::from(found.log_probs.mapv(f64::exp)),
+                Field::LogProbs => found.log_probs.view().into(),
                 Field::LogConditional => found.log_conditional.view().into(),
                 Field::Latent => found.z.view().into(),
                 Field::LogDensity => column(found.log_marginal.clone()).into(),
