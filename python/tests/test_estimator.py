@@ -149,7 +149,7 @@ def test_the_papers_preset_predicts_by_bayes_rule(moons):
     X, y, _ = moons
     model = FlowGMMClassifier(preset="paper", steps=50, verbose=0).fit(X, y)
     assert model.settings_["forest"] is None
-    assert model.settings_["architecture"]["depth"] == 7
+    assert model.settings_["architecture"]["depth"] == 5  # of rows in the plane
 
 
 def test_an_unfitted_estimator_says_so(moons):

@@ -19,21 +19,21 @@ import flowgmm.model_selection
 PACKAGE = Path(flowgmm.__file__).parent
 
 
-def test_the_package_is_typed():
+def test_the_package_is_typed(tmp_path):
     assert (PACKAGE / "py.typed").exists()
     pytest.importorskip("mypy")
     run = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", str(PACKAGE)],
-        capture_output=True, text=True,
+        [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", "-p", "flowgmm"],
+        capture_output=True, text=True, cwd=tmp_path,
     )
     assert run.returncode == 0, run.stdout
 
 
-def test_stubs_match_the_extension():
+def test_stubs_match_the_extension(tmp_path):
     pytest.importorskip("mypy")
     run = subprocess.run(
         [sys.executable, "-m", "mypy.stubtest", "flowgmm._native", "--ignore-disjoint-bases"],
-        capture_output=True, text=True, cwd=PACKAGE.parent,
+        capture_output=True, text=True, cwd=tmp_path,
     )
     assert run.returncode == 0, run.stdout
 

@@ -27,7 +27,7 @@ from .conftest import few_labels, small
 
 def failed_checks(**parameters):
     """Checks of scikit-learn that fail, though they are not expected to."""
-    estimator = FlowGMMClassifier(verbose=0, steps=40, preset="paper", **parameters)
+    estimator = FlowGMMClassifier(verbose=0, **parameters)
     expected = {} if estimator.unlabeled_label is None else {
         "check_classifiers_classes": "its classes are -1 and 1, and -1 means unlabelled by default",
     }
@@ -45,17 +45,6 @@ def test_all_checks_of_scikit_learn_pass():
 
 def test_all_checks_but_one_pass_where_minus_one_is_unlabelled():
     assert failed_checks() == []
-
-
-def test_the_automatic_recipe_passes_checks_of_scikit_learn_too():
-    """The quick ones: the recipe takes a second for each fit."""
-    from sklearn.utils import estimator_checks as checks
-
-    estimator = FlowGMMClassifier(verbose=0, steps=40)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for check in ("check_estimators_dtypes", "check_estimators_pickle", "check_methods_subset_invariance"):
-            getattr(checks, check)("FlowGMMClassifier", estimator)
 
 
 def test_pipelines_and_columns_in_front():
