@@ -313,7 +313,7 @@ impl Model {
         n: usize,
         encoder: Option<PathBuf>,
         threads: Option<usize>,
-    ) -> PyResult<Vec<(usize, f64, f64, f64, f64)>> {
+    ) -> PyResult<Vec<Suggested>> {
         let model = self.shared();
         let (source, known) = (rows.source(encoder.clone()), labelled_rows.map(|rows| rows.source(encoder)));
         let found = run(py, Threads::Kept(threads), None, |observer| {
@@ -325,6 +325,9 @@ impl Model {
         Ok(found.into_iter().map(|s| (s.row, s.gain, s.entropy, s.density, s.distance)).collect())
     }
 }
+
+/// A row to label, its gain, entropy, density and distance.
+type Suggested = (usize, f64, f64, f64, f64);
 
 /// The fields of all rows, each `[n, columns]`, chunk by chunk.
 fn score(

@@ -94,7 +94,10 @@ impl Threads {
     }
 }
 
-static KEPT: Mutex<Option<HashMap<(u32, usize), Arc<ThreadPool>>>> = Mutex::new(None);
+/// Pools by process (a fork has none of its parent's threads) and number of threads.
+type Pools = HashMap<(u32, usize), Arc<ThreadPool>>;
+
+static KEPT: Mutex<Option<Pools>> = Mutex::new(None);
 
 fn number(wanted: Option<usize>) -> usize {
     wanted.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)).max(1)
