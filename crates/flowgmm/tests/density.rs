@@ -26,7 +26,7 @@ const ORIGIN: [f64; 2] = [100.0, -3.0];
 fn moons(units: [f64; 2], origin: [f64; 2]) -> SemiSupervised {
     let data = Toy::Moons.problem(1).train;
     let x = Array2::from_shape_fn((data.n(), 2), |(i, j)| data.x()[[i, j]] * units[j] + origin[j]);
-    SemiSupervised::new(x, data.y().to_vec(), data.classes().to_vec(), data.columns().to_vec()).unwrap()
+    data.with_rows(x).unwrap()
 }
 
 fn scaled() -> &'static Model {

@@ -41,8 +41,7 @@ fn a_wild_value_in_the_data_ends_in_numbers_or_in_an_error() {
             let data = data();
             let mut x = data.x().to_owned();
             x[[row, 1]] = value;
-            let wild =
-                SemiSupervised::new(x, data.y().to_vec(), data.classes().to_vec(), data.columns().to_vec());
+            let wild = data.with_rows(x);
             for (name, config) in variants() {
                 check_sane(
                     &format!("{value:e} in row {row}, {name}"),

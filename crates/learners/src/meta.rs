@@ -39,8 +39,7 @@ where
         watch: &dyn Watch,
     ) -> Result<Self::Model, L::Error> {
         let preprocess = Preprocess::standardise(data.x())?;
-        let (y, classes, columns) = (data.y().to_vec(), data.classes().to_vec(), data.columns().to_vec());
-        let scaled = SemiSupervised::new(preprocess.apply(data.x()), y, classes, columns)?;
+        let scaled = data.with_rows(preprocess.apply(data.x()))?;
         Ok(StandardisedModel { preprocess, model: self.0.fit_watched(&scaled, seed, watch)? })
     }
 

@@ -40,9 +40,12 @@ where
         seed: u64,
         watch: &dyn Watch,
     ) -> Result<Self::Model, L::Error> {
-        let (y, classes, columns) = (data.y().to_vec(), data.classes().to_vec(), data.columns().to_vec());
-        let unit = SemiSupervised::new(unit_rows(data.x()), y, classes, columns)?;
+        let unit = data.with_rows(unit_rows(data.x()))?;
         Ok(UnitRowsModel(self.0.fit_watched(&unit, seed, watch)?))
+    }
+
+    fn with_steps(&self, steps: usize) -> Option<Self> {
+        Some(Self(self.0.with_steps(steps)?))
     }
 }
 
@@ -150,6 +153,13 @@ mod tests {
         assert_eq!(names().len(), 20 + 12 + 9 + 3);
         assert!(names().iter().all(|name| by_name(name).is_some()));
         assert!(by_name("paper-knn/21").is_none() && by_name("paper-knn").is_none());
+    }
+
+    #[test]
+    fn steps_reach_the_learner_inside() {
+        let longer = UnitRows(Mlp::default()).with_steps(7).unwrap();
+        assert_eq!(longer, UnitRows(Mlp::default().with_steps(7).unwrap()));
+        assert!(UnitRows(SinSquared { gamma: 1., alpha: 0.5 }).with_steps(7).is_none());
     }
 
     /// Half of the squared distance of unit rows is the paper's sin^2, and lengths do not matter.

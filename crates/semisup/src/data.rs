@@ -130,6 +130,11 @@ impl SemiSupervised {
         Ok(Self { x, y, classes: vec!["all".into()], columns, steps, image_shape: None })
     }
 
+    /// The same labels, classes and columns with other values x `[n, dim]`.
+    pub fn with_rows(&self, x: Array2<f64>) -> Result<Self> {
+        Self::new(x, self.y.clone(), self.classes.clone(), self.columns.clone())
+    }
+
     /// The data, if each class has a label.
     fn with_labels(self) -> Result<Self> {
         let counts = self.class_counts();

@@ -32,6 +32,18 @@ pub enum Error {
         why: String,
     },
 
+    /// A folder that is no table.
+    #[error(
+        "{name} is a folder, and no table: {why}. The folder of a table in several files holds these files alone (CSV, TSV, \
+         JSONL, Parquet, Arrow or NPY), or name them by a pattern such as '{name}/*.csv'"
+    )]
+    Folder {
+        /// The folder.
+        name: String,
+        /// What is in it.
+        why: String,
+    },
+
     /// Files of one table with different columns.
     #[error("{has} has a column '{column}' that {lacks} lacks: the files of one table need the same columns")]
     UnlikeParts {

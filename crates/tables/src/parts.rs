@@ -29,14 +29,35 @@ pub fn parts(path: &Path) -> Result<Option<Vec<PathBuf>>> {
     if path.is_dir() { of_folder(path) } else { of_pattern(path) }
 }
 
+/// What is wrong with a folder whose files are no [`parts`] of a table.
+pub(crate) fn no_table(folder: &Path) -> Error {
+    let other = shown_in(folder).map(|files| files.into_iter().find(|path| !is_part(path)));
+    let why = match other {
+        Ok(Some(path)) => format!("'{}' is in it", path.file_name().unwrap_or_default().to_string_lossy()),
+        Ok(None) => "it holds no files".into(),
+        Err(error) => return error,
+    };
+    Error::Folder { name: folder.display().to_string(), why }
+}
+
 fn of_folder(folder: &Path) -> Result<Option<Vec<PathBuf>>> {
+    let files = shown_in(folder)?;
+    let is_table = !files.is_empty() && files.iter().all(|path| is_part(path));
+    Ok(is_table.then_some(files))
+}
+
+/// What a folder holds, in the order of names, without hidden files.
+fn shown_in(folder: &Path) -> Result<Vec<PathBuf>> {
     let fail = |source| Error::Io { name: folder.display().to_string(), source };
     let entries = fs::read_dir(folder).map_err(fail)?.collect::<io::Result<Vec<_>>>().map_err(fail)?;
     let mut files: Vec<PathBuf> =
         entries.iter().map(|entry| entry.path()).filter(|path| is_shown(path)).collect();
     files.sort();
-    let is_table = !files.is_empty() && files.iter().all(|path| path.is_file() && looks_like_a_table(path));
-    Ok(is_table.then_some(files))
+    Ok(files)
+}
+
+fn is_part(path: &Path) -> bool {
+    path.is_file() && looks_like_a_table(path)
 }
 
 fn of_pattern(path: &Path) -> Result<Option<Vec<PathBuf>>> {
@@ -182,6 +203,10 @@ mod tests {
         assert_eq!(parts(folder(&[("a.csv", "x\n1\n"), ("b.png", "")]).path()).unwrap(), None);
         let empty = folder(&[]);
         assert_eq!(parts(empty.path()).unwrap(), None);
+        let error = rows(empty.path()).unwrap_err().to_string();
+        assert!(error.contains("holds no files"), "{error}");
+        let error = rows(folder(&[("a.csv", "x\n1\n"), ("b.png", "")]).path()).unwrap_err().to_string();
+        assert!(error.contains("'b.png'") && error.contains("*.csv"), "{error}");
         let error = parts(&empty.path().join("*.parquet")).unwrap_err().to_string();
         assert!(error.contains("*.parquet") && error.contains("no such file"), "{error}");
     }

@@ -8,7 +8,7 @@ use crate::{
     ipc,
     json::JsonLines,
     npy, npz, parquet,
-    parts::{open_parts, parts},
+    parts::{no_table, open_parts, parts},
     sniff,
     source::Input,
 };
@@ -27,10 +27,13 @@ use crate::{
 /// ```
 pub fn open(source: impl Into<Source>, options: &Options) -> Result<Reader> {
     let source = source.into();
-    if let Source::File(path) = &source
-        && let Some(files) = parts(path)?
-    {
-        return open_parts(path, files, options);
+    if let Source::File(path) = &source {
+        if let Some(files) = parts(path)? {
+            return open_parts(path, files, options);
+        }
+        if path.is_dir() {
+            return Err(no_table(path));
+        }
     }
     let input = Input::open(source)?;
     let name = input.name.clone();
