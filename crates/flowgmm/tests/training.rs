@@ -14,7 +14,6 @@ use flowgmm::{
     train::{Control, EpochRecord, TrainConfig, TrainState, Trainer, TrainingMatrix, TrainingRows},
 };
 use ndarray::Array2;
-use semisup::SemiSupervised;
 use small::{all_finite, config, constant, data, fit, parameters, variants};
 use support::normal_rows;
 use tempfile::TempDir;
