@@ -205,6 +205,11 @@ impl FitConfig {
                 TeacherMethod::Experts { n_trees } => {
                     rules.push(("teachers.n_trees", n_trees > 0, "at least 1"));
                 }
+                TeacherMethod::NaiveBayes { bins, unlabelled_weight } => {
+                    rules.push(("teachers.bins", (2..=256).contains(&bins), "from 2 to 256"));
+                    let holds = (0.0..=1.0).contains(&unlabelled_weight);
+                    rules.push(("teachers.unlabelled_weight", holds, "from 0 to 1"));
+                }
             }
         }
         let MultiStart { starts, fraction, folds } = self.multi_start;

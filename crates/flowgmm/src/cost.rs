@@ -227,7 +227,9 @@ fn preprocessing(config: &FitConfig, data: &SemiSupervised) -> f64 {
     };
     let neighbours = |method: &TeacherMethod| match *method {
         TeacherMethod::LabelSpreading { neighbours, .. } => neighbours.min(data.n()) as f64,
-        TeacherMethod::SelfTraining { .. } | TeacherMethod::Experts { .. } => 0.0,
+        TeacherMethod::SelfTraining { .. }
+        | TeacherMethod::Experts { .. }
+        | TeacherMethod::NaiveBayes { .. } => 0.0,
     };
     let graph: f64 = config.teachers.iter().map(|teacher| neighbours(&teacher.method)).sum();
     directions + taught_rows(data) * graph * 2.0 * (DOUBLE + DOUBLE)

@@ -5,19 +5,19 @@
 //! q(k | x) = sum_g w_g p_g(k | x)^(1 / T_g) / sum_k' p_g(k' | x)^(1 / T_g)
 //! ```
 //!
-//! p_g is label spreading in some space, or self-training of a logistic regression. The first is right more often than
-//! it is confident, the second confident more often than it is right; the temperature T_g makes them comparable, and the
-//! weights w_g say how much each counts. The recipe learns both from labels it holds out.
+//! p_g is label spreading in some space, self-training of a logistic regression, a pool of experts or naive Bayes. Some are
+//! right more often than they are confident, others confident more often than they are right; the temperature T_g makes
+//! them comparable, and the weights w_g say how much each counts. The recipe learns both from labels it holds out.
 
 use std::sync::Arc;
 
 use flowgmm_learners::{
-    ClusterFeatures, Experts,
+    ClusterFeatures, Experts, NaiveBayes,
     graph::{EdgeWeight, Graph, spread_watched},
     self_training_watched,
 };
 use ndarray::{Array1, Array2, ArrayView2, Axis};
-use semisup::{Preprocess, Watch, split::evenly_spaced};
+use semisup::{Classifier as _, Preprocess, Watch, split::evenly_spaced};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -64,6 +64,24 @@ pub enum TeacherMethod {
         /// Trees of each forest.
         n_trees: usize,
     },
+    /// Naive Bayes over the levels of the columns, by EM.
+    NaiveBayes {
+        /// Quantile bins of a column with many values.
+        bins: usize,
+        /// How much an unlabelled row counts beside a labelled one, from 0 to 1.
+        unlabelled_weight: f64,
+    },
+}
+
+impl TeacherMethod {
+    /// The temperature that is expected before any label is held out. Most teachers are right more often than they are sure;
+    /// naive Bayes takes columns that say the same for independent evidence, and is sure more often than it is right.
+    pub(crate) fn usual_temperature(&self) -> f64 {
+        match self {
+            Self::NaiveBayes { .. } => 2.0,
+            Self::LabelSpreading { .. } | Self::SelfTraining { .. } | Self::Experts { .. } => 0.5,
+        }
+    }
 }
 
 impl Teacher {
@@ -101,6 +119,10 @@ pub(crate) enum Ready {
         clusters: Arc<ClusterFeatures>,
         n_trees: usize,
     },
+    NaiveBayes {
+        columns: Arc<Array2<f64>>,
+        learner: NaiveBayes,
+    },
 }
 
 impl Ready {
@@ -131,6 +153,10 @@ impl Ready {
                 let clusters = experts(n_trees).clusters(columns.view(), n_classes, EXPERTS_SEED)?;
                 Self::Experts { columns, clusters: Arc::new(clusters), n_trees }
             }
+            TeacherMethod::NaiveBayes { bins, unlabelled_weight } => Self::NaiveBayes {
+                columns: Arc::new(normal.to_owned()),
+                learner: NaiveBayes { bins, unlabelled_weight, ..NaiveBayes::default() },
+            },
         })
     }
 
@@ -151,6 +177,7 @@ impl Ready {
         n_classes: usize,
         watch: &dyn Watch,
     ) -> Result<(Array2<f64>, Option<Array2<f64>>)> {
+        let classes: Vec<String> = (0..n_classes).map(|k| k.to_string()).collect();
         let p = match self {
             Self::Graph { graph, alpha } => spread_watched(graph.clone(), y, n_classes, *alpha, watch)?,
             Self::SelfTraining { columns, c, threshold } => {
@@ -166,7 +193,6 @@ impl Ready {
             }
             Self::Experts { columns, clusters, n_trees } => {
                 watch.at(0.0)?;
-                let classes: Vec<String> = (0..n_classes).map(|k| k.to_string()).collect();
                 let pool = experts(*n_trees).fit_rows_with(
                     ClusterFeatures::clone(clusters),
                     columns.view(),
@@ -179,6 +205,9 @@ impl Ready {
                 let smooth =
                     flowgmm_learners::cross_distil(columns.view(), y, q.view(), *n_trees, EXPERTS_SEED)?;
                 return Ok((smooth, Some(q)));
+            }
+            Self::NaiveBayes { columns, learner } => {
+                learner.fit_rows(columns.view(), y, &classes, watch)?.log_probs(columns.view()).exp()
             }
         };
         Ok((p, None))
@@ -208,7 +237,9 @@ impl Teachers {
         let ready = teachers.iter().map(|teacher| {
             let phase = match teacher.method {
                 TeacherMethod::LabelSpreading { .. } => Phase::Neighbours,
-                TeacherMethod::SelfTraining { .. } | TeacherMethod::Experts { .. } => Phase::Preprocessing,
+                TeacherMethod::SelfTraining { .. }
+                | TeacherMethod::Experts { .. }
+                | TeacherMethod::NaiveBayes { .. } => Phase::Preprocessing,
             };
             let ready = watched(observer, &phase, x.nrows(), |watch| {
                 Ready::new(&teacher.method, x, normal, n_classes, watch)
@@ -231,7 +262,9 @@ impl Teachers {
         for (teacher, ready) in &self.ready {
             let phase = match ready {
                 Ready::Graph { .. } => Phase::LabelSpreading,
-                Ready::SelfTraining { .. } | Ready::Experts { .. } => Phase::SelfTraining,
+                Ready::SelfTraining { .. } | Ready::Experts { .. } | Ready::NaiveBayes { .. } => {
+                    Phase::SelfTraining
+                }
             };
             let (p, raw) =
                 watched(observer, &phase, PERCENT, |watch| ready.predict_both(y, self.n_classes, watch))?;

@@ -6,8 +6,8 @@ use semisup::{Classifier, Learner, SemiSupervised, Watch};
 
 use crate::{
     ClusterRegression, ExpertForest, Experts, ExtraTrees, GaussianMixture, GradientBoosting, LabelSpreading,
-    LogisticRegression, M1M2, Mlp, NearestNeighbours, PiModel, PlainLogisticRegression, RandomForest,
-    RbfLabelSpreading, RowLength, SelfTraining, SpreadKernel, Standardised, Svc, Tuned,
+    LogisticRegression, M1M2, Mlp, NaiveBayes, NearestNeighbours, PiModel, PlainLogisticRegression,
+    RandomForest, RbfLabelSpreading, RowLength, SelfTraining, SpreadKernel, Standardised, Svc, Tuned,
 };
 
 /// An error of any learner.
@@ -101,6 +101,7 @@ pub fn names() -> &'static [&'static str] {
         "label-spreading-raw",
         "self-training",
         "gaussian-mixture",
+        "naive-bayes",
     ]
 }
 
@@ -116,7 +117,7 @@ pub fn names() -> &'static [&'static str] {
 /// | gradient-boosting | scikit-learn's defaults, see [`GradientBoosting`] | raw |
 /// | svc | RBF kernel, C = 1, gamma by scikit-learn's rule `scale` | standardised |
 /// | cluster-regression | logistic regression on columns and bagged k-means memberships, C = 1 | standardised |
-/// | experts | mean of logistic-regression-plain, extra-trees, random-forest, cluster-regression and self-training | standardised |
+/// | experts | mean of logistic-regression-plain, extra-trees, random-forest and cluster-regression | standardised |
 /// | expert-forest | trees on all rows, classes of unlabelled ones drawn from the predictions of experts | raw |
 /// | mlp, pi-model | the paper's nets, see [`Mlp`], [`PiModel`] | standardised |
 /// | m1m2 | variational auto-encoders, see [`M1M2`] | standardised; pixels as probabilities |
@@ -125,6 +126,7 @@ pub fn names() -> &'static [&'static str] {
 /// | label-spreading, label-spreading-raw | graph of 10 locally scaled neighbours, alpha 0.99 | standardised, raw |
 /// | self-training | of logistic regression, C = 1, threshold 0.75, as in scikit-learn | standardised |
 /// | gaussian-mixture | full covariances by EM; invariant to the scale of columns | raw |
+/// | naive-bayes | columns independent within a class, values or 5 quantile bins, by EM | raw |
 /// | paper-knn/K | the paper's kNN, K from 1 to 20 | each row normalised to length 1 |
 /// | paper-label-spreading-rbf/GAMMA/ALPHA | kernel exp(-gamma sin^2) between as many rows as a dense matrix holds | each row normalised to length 1 |
 /// | paper-label-spreading-knn/K/ALPHA | scikit-learn's graph of K neighbours | each row normalised to length 1 |
@@ -157,6 +159,7 @@ pub fn by_name(name: &str) -> Option<BoxedLearner> {
         "label-spreading-raw" => Box::new(LabelSpreading::default()),
         "self-training" => Box::new(SelfTraining::default()),
         "gaussian-mixture" => Box::new(GaussianMixture::default()),
+        "naive-bayes" => Box::new(NaiveBayes::default()),
         _ => return crate::unit::by_name(name),
     })
 }

@@ -20,7 +20,7 @@ use crate::{Error, Experts, Result};
 /// Unlabelled rows that trees are grown on, at most: more make the model larger, and hardly better.
 const ROWS: usize = 3000;
 /// How much a labelled row counts beside an unlabelled one.
-const LABEL_WEIGHT: f64 = 3.;
+const LABEL_WEIGHT: f64 = 10.;
 /// Rows of a leaf, at least, where classes are drawn: one drawn class is no evidence.
 const MIN_LEAF: usize = 2;
 

@@ -11,11 +11,12 @@
 //! | | [`GradientBoosting`] | Friedman 2001, scikit-learn | no |
 //! | [`svm`] | [`Svc`]: support vector classification, RBF kernel | Fan et al. 2005, libsvm | no |
 //! | [`clusters`] | [`ClusterRegression`]: logistic regression on columns and bagged k-means memberships | | yes |
-//! | [`pool`] | [`Experts`]: the mean of logistic regression, forests, cluster regression and self-training | | yes |
+//! | [`pool`] | [`Experts`]: the mean of logistic regression, forests and cluster regression | | yes |
 //! | [`distilled`] | [`ExpertForest`]: trees on rows whose classes are drawn from the experts' predictions | | yes |
 //! | [`nets`] | [`Mlp`]: three hidden layers, dropout | the paper | no |
 //! | | [`PiModel`] | Laine and Aila 2017, the paper | yes |
 //! | [`generative`] | [`GaussianMixture`] in data space, by EM | FlowGMM with the identity for a flow | yes |
+//! | | [`NaiveBayes`] over levels of columns, by EM | Nigam et al. 2000 | yes |
 //! | | [`M1M2`]: variational auto-encoders | Kingma et al. 2014, the paper | yes |
 //!
 //! [`meta`] builds learners from learners: [`Standardised`], [`Tuned`], [`Ensemble`]. [`by_name`] gives each learner with
@@ -55,7 +56,10 @@ pub use any::{AnyError, AnyLearner, AnyModel, BoxedLearner, by_name, names};
 pub use clusters::{ClusterFeatures, ClusterLogistic, ClusterRegression, ClusterRegressionModel};
 pub use distilled::{ExpertForest, ExpertForestModel, cross_distil, distil};
 pub use error::Error;
-pub use generative::{CovarianceType, GaussianMixture, GaussianMixtureModel, M1M2, M1M2Model, VaeStage};
+pub use generative::{
+    CovarianceType, GaussianMixture, GaussianMixtureModel, M1M2, M1M2Model, NaiveBayes, NaiveBayesModel,
+    VaeStage,
+};
 pub use graph::{
     LabelSpreading, NearestNeighbours, NearestNeighboursModel, RBF_ROWS, RbfLabelSpreading, RowLength,
     SpreadKernel, SpreadModel, knn, knn_watched, label_spreading,

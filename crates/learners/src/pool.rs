@@ -8,22 +8,16 @@
 
 use ndarray::{Array2, ArrayView2, Axis};
 use rand::Rng as _;
-use semisup::{Classifier, Learner, SemiSupervised, split::evenly_spaced};
+use semisup::{Classifier, Learner, SemiSupervised};
 use serde::{Deserialize, Serialize};
 
 use crate::clusters::{ClusterFeatures, ClusterLogistic};
-use crate::linear::{Logistic, scikit_learn_c, self_training};
+use crate::linear::{Logistic, scikit_learn_c};
 use crate::targets::{check_rows, one_hot};
 use crate::trees::{Forest, TreeSettings};
 use crate::{Error, Result};
 
-/// Unlabelled rows that self-training learns from, at most: it has only K (dim + 1) numbers to learn.
-const SELF_TRAINING_ROWS: usize = 3000;
-/// Probability from which a prediction becomes a pseudo-label, as in scikit-learn.
-const SELF_TRAINING_THRESHOLD: f64 = 0.75;
-
-/// A pool of logistic regression, extra trees, a random forest, cluster regression and self-training of a logistic
-/// regression. It does not standardise columns: see [`Standardised`](crate::Standardised).
+/// A pool of logistic regression, extra trees, a random forest and cluster regression. It does not standardise columns: see [`Standardised`](crate::Standardised).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Experts {
     /// Number of trees of each forest.
@@ -94,21 +88,9 @@ impl Experts {
             Expert::ExtraTrees(forest(TreeSettings::extra_trees(self.n_trees), seeds.extra_trees)?),
             Expert::RandomForest(forest(TreeSettings::random_forest(self.n_trees), seeds.random_forest)?),
             Expert::ClusterRegression(ClusterLogistic::fit_with(clusters, x, y, k, self.c)?),
-            Expert::SelfTraining(self.self_trained(x, y, k)),
         ];
         let uniform = 0.5 / (labels.len() as f64 + 1.);
         Ok(ExpertPool { dim: x.ncols(), classes: classes.to_vec(), uniform, members })
-    }
-
-    /// Self-training on the labelled rows and some of the others, evenly spaced.
-    fn self_trained(&self, x: ArrayView2<f64>, y: &[Option<usize>], n_classes: usize) -> Logistic {
-        let (labelled, unlabelled): (Vec<usize>, Vec<usize>) =
-            (0..y.len()).partition(|&row| y[row].is_some());
-        let some = evenly_spaced(unlabelled.len(), SELF_TRAINING_ROWS).into_iter().map(|at| unlabelled[at]);
-        let rows: Vec<usize> = labelled.into_iter().chain(some).collect();
-        let known: Vec<Option<usize>> = rows.iter().map(|&row| y[row]).collect();
-        let x = x.select(Axis(0), &rows);
-        self_training(x.view(), &known, n_classes, self.c, SELF_TRAINING_THRESHOLD).0
     }
 }
 
@@ -138,8 +120,6 @@ pub enum Expert {
     RandomForest(Forest),
     /// Logistic regression on columns and cluster memberships.
     ClusterRegression(ClusterLogistic),
-    /// Logistic regression that took its own confident predictions as pseudo-labels.
-    SelfTraining(Logistic),
 }
 
 impl Expert {
@@ -150,7 +130,6 @@ impl Expert {
             Self::ExtraTrees(_) => "extra trees",
             Self::RandomForest(_) => "random forest",
             Self::ClusterRegression(_) => "cluster regression",
-            Self::SelfTraining(_) => "self-training",
         }
     }
 
@@ -160,7 +139,7 @@ impl Expert {
     /// If x does not have as many columns as the expert was fitted to.
     pub fn probs(&self, x: ArrayView2<f64>) -> Array2<f64> {
         match self {
-            Self::LogisticRegression(logistic) | Self::SelfTraining(logistic) => logistic.log_probs(x).exp(),
+            Self::LogisticRegression(logistic) => logistic.log_probs(x).exp(),
             Self::ExtraTrees(forest) | Self::RandomForest(forest) => forest.probs(x),
             Self::ClusterRegression(regression) => regression.log_probs(x).exp(),
         }
@@ -168,9 +147,7 @@ impl Expert {
 
     fn validate(&self, dim: usize, n_classes: usize) -> Result<()> {
         match self {
-            Self::LogisticRegression(logistic) | Self::SelfTraining(logistic) => {
-                logistic.validate(dim, n_classes)
-            }
+            Self::LogisticRegression(logistic) => logistic.validate(dim, n_classes),
             Self::ExtraTrees(forest) | Self::RandomForest(forest) => forest.validate(dim, n_classes),
             Self::ClusterRegression(regression) => regression.validate(dim, n_classes),
         }

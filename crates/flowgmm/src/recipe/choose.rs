@@ -10,7 +10,7 @@ use ndarray::ArrayView2;
 use semisup::{Part, SemiSupervised, Watch};
 use serde::{Deserialize, Serialize};
 
-use super::held_out::{HeldOut, Sample, TEMPERATURE, posterior, together, weighted};
+use super::held_out::{HeldOut, Sample, posterior, together, weighted};
 use crate::{
     Result,
     config::{FitConfig, ForestConfig, Prepare, QuantileTransform},
@@ -33,8 +33,10 @@ const EXPERTS: TeacherMethod = TeacherMethod::Experts { n_trees: 100 };
 /// Candidates of the whitening, and the prior of each: relative variances are kept unless held-out labels say otherwise,
 /// since whitening blows up directions of noise.
 const WHITENING: [(f64, f64); 3] = [(0.0, 0.9), (0.5, 0.07), (1.0, 0.03)];
-/// How much teachers count before any label is held out: the experts, and label spreading.
-const TRUST: [f64; 2] = [0.8, 0.2];
+/// Naive Bayes: five unlabelled rows count as much as a label, for few labels shall decide what classes mean.
+const NAIVE_BAYES: TeacherMethod = TeacherMethod::NaiveBayes { bins: 5, unlabelled_weight: 0.2 };
+/// How much teachers count before any label is held out: the experts, label spreading and naive Bayes.
+const TRUST: [f64; 3] = [0.68, 0.17, 0.15];
 /// Rows up to which a table is small: a narrow flow and half the steps are as good there.
 const SMALL: usize = 4000;
 /// Values up to which a column is discrete. A small table whose columns are mostly discrete wants more noise: a density of
@@ -45,9 +47,10 @@ const TREES: usize = 200;
 /// Labels of each class at which the class shares that teachers find count half, and even shares the other half.
 const PSEUDO_COUNT: f64 = 2.0;
 
-/// The fractions of the choice after which the columns are looked at, and label spreading is cross-validated.
+/// The fractions of the choice after which the columns are looked at, and label spreading and experts are cross-validated.
 const COLUMNS: f64 = 0.05;
 const SPREAD: f64 = 0.85;
+const EXPERTS_DONE: f64 = 0.95;
 
 /// A setting that was chosen, and why.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -94,14 +97,18 @@ impl Recipe {
             sample.cross_validate(spreading(family.whitened(whiten)), &part)
         });
         let by_space = by_space.collect::<Result<Option<Vec<HeldOut>>>>()?;
-        let experts = sample.cross_validate(EXPERTS, &Part::new(watch, SPREAD..1.0))?;
-        match (by_space, experts) {
-            (Some(by_space), Some(experts)) => {
+        let experts = sample.cross_validate(EXPERTS, &Part::new(watch, SPREAD..EXPERTS_DONE))?;
+        let naive_bayes = sample.cross_validate(NAIVE_BAYES, &Part::new(watch, EXPERTS_DONE..1.0))?;
+        match (by_space, experts, naive_bayes) {
+            (Some(by_space), Some(experts), Some(naive_bayes)) => {
                 let (space, spread) = recipe.choose_space(family, by_space);
-                recipe.choose_teachers(&[experts, spread]);
+                recipe.choose_teachers(&[experts, spread, naive_bayes]);
                 recipe.config.teachers[1].method = spreading(space);
             }
-            _ => recipe.take_defaults(&[EXPERTS, spreading(family.whitened(0.0))], family.whitened(0.0)),
+            _ => {
+                let safe = family.whitened(0.0);
+                recipe.take_defaults(&[EXPERTS, spreading(safe), NAIVE_BAYES], safe);
+            }
         }
         recipe.choose_prior(data);
         recipe.choose_size(data);
@@ -189,7 +196,7 @@ impl Recipe {
         let why = "a class has one label only, so that nothing can be cross-validated";
         self.config.teachers = methods.iter().map(|&method| Teacher::plain(method)).collect();
         for (teacher, trust) in self.config.teachers.iter_mut().zip(TRUST) {
-            (teacher.weight, teacher.temperature) = (trust, TEMPERATURE);
+            (teacher.weight, teacher.temperature) = (trust, teacher.method.usual_temperature());
         }
         self.config.prepare = space;
         self.note("space", describe(&space), why);
@@ -285,6 +292,7 @@ fn describe_method(method: &TeacherMethod) -> String {
         TeacherMethod::SelfTraining { threshold, .. } if *threshold > 1.0 => "logistic regression".into(),
         TeacherMethod::SelfTraining { .. } => "self-training".into(),
         TeacherMethod::Experts { .. } => "experts (regressions and trees)".into(),
+        TeacherMethod::NaiveBayes { .. } => "naive Bayes".into(),
     }
 }
 

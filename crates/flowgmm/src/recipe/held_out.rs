@@ -23,14 +23,12 @@ const EXPERTS_ROWS: usize = 1000;
 const FOLDS: usize = 5;
 const REPEATS: usize = 2;
 const EXPERTS_REPEATS: usize = 1;
-/// What teachers are divided by before any label is held out: they are right more often than they are sure.
-pub(super) const TEMPERATURE: f64 = 0.5;
 /// The fraction of a cross-validation after which the teacher can learn from any labels.
 const PREPARED: f64 = 0.15;
 /// No probability counts as less: one row cannot decide alone.
 const LEAST_PROBABILITY: f64 = 0.02;
 /// How much of a label's likelihood counts for the weights of teachers.
-const POWER: f64 = 0.6;
+const POWER: f64 = 0.3;
 
 /// The rows selection looks at, and how their labels are held out.
 pub(super) struct Sample {
@@ -76,7 +74,9 @@ impl Sample {
         let Some(folds) = &self.folds else { return Ok(None) };
         let (n, repeats) = match method {
             TeacherMethod::LabelSpreading { .. } => (self.normal.nrows(), REPEATS),
-            TeacherMethod::SelfTraining { .. } | TeacherMethod::Experts { .. } => {
+            TeacherMethod::SelfTraining { .. }
+            | TeacherMethod::Experts { .. }
+            | TeacherMethod::NaiveBayes { .. } => {
                 (self.normal.nrows().min(self.n_labelled + EXPERTS_ROWS), EXPERTS_REPEATS)
             }
         };
@@ -98,7 +98,8 @@ impl Sample {
         }
         let logits = p.mapv(|p| p.max(1e-4).ln());
         let bias = vec![0.0; self.n_classes];
-        let temperature = fit_temperature_near(logits.view(), &bias, &y, TEMPERATURE).clamp(0.1, 10.0);
+        let temperature =
+            fit_temperature_near(logits.view(), &bias, &y, method.usual_temperature()).clamp(0.1, 10.0);
         Ok(Some(HeldOut { method, temperature, p: tempered(p, temperature), y, repeats }))
     }
 }
