@@ -154,6 +154,13 @@ enum Command {
     Man(reference::ManArgs),
 }
 
+/// The commands and their arguments, as help, manual pages and the book's reference know them.
+pub fn command() -> clap::Command {
+    let mut command = Cli::command();
+    command.build();
+    command
+}
+
 /// Runs the command with these arguments, the program's name first, and returns its exit code.
 ///
 /// It takes the process for its own: it starts the global thread pool, replaces the panic hook and the handler of Ctrl-C, and
