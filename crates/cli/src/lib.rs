@@ -6,6 +6,12 @@
 //!
 //! The program only arranges: arguments, settings, exit codes, progress, interrupts, output. It knows no mathematics.
 //! Results go to stdout, everything else to stderr.
+//!
+//! ```
+//! let program = flowgmm_cli::command(); // as help, manual pages and the book's reference know it
+//! let fit = program.find_subcommand("fit").unwrap();
+//! assert!(fit.get_arguments().any(|argument| argument.get_long() == Some("label")));
+//! ```
 
 mod bench;
 mod calibrate;

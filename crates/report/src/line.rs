@@ -169,7 +169,12 @@ impl Series {
         );
         for [px, py] in self.points.iter().filter(|_| self.dots) {
             if let (Some(px), Some(py)) = (x.px(*px), y.px(*py)) {
-                put!(out, r#"<circle class="{tone}" cx="{}" cy="{}" r="3" fill="currentColor"/>"#, Px(px), Px(py));
+                put!(
+                    out,
+                    r#"<circle class="{tone}" cx="{}" cy="{}" r="3" fill="currentColor"/>"#,
+                    Px(px),
+                    Px(py)
+                );
             }
         }
     }

@@ -75,7 +75,8 @@ impl Plot for Scatter {
                 names.iter().all(|[l, r, h]| left > *r || left + wide < *l || (height - h).abs() >= LINE)
             };
             let moves = [0.0, -8.0, 8.0, -LINE, LINE, -22.0, 22.0];
-            let height = moves.iter().map(|by| py + 4.0 + by).find(|height| free(*height)).unwrap_or(py + 4.0);
+            let height =
+                moves.iter().map(|by| py + 4.0 + by).find(|height| free(*height)).unwrap_or(py + 4.0);
             names.push([left, left + wide, height]);
             text_within(&mut body, left, height, "fg-soft", &point.name, wide + 1.0);
         }

@@ -19,7 +19,8 @@ fn section(command: &Command, name: &str, level: usize) -> String {
     let mut usage = command.clone().bin_name(name);
     let usage = usage.render_usage().to_string();
     let usage = usage.trim_start_matches("Usage:").trim();
-    let mut text = format!("\n{} `{name}`\n\n{}.\n\n```text\n{usage}\n```\n", "#".repeat(level), markdown(&about));
+    let mut text =
+        format!("\n{} `{name}`\n\n{}.\n\n```text\n{usage}\n```\n", "#".repeat(level), markdown(&about));
     let own = command.get_arguments().filter(|arg| !arg.is_global_set() && !arg.is_hide_set());
     let rows = arguments(own);
     if !rows.is_empty() {

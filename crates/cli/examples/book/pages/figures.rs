@@ -41,7 +41,12 @@ const FIGURES: [Figure; 5] = [
         alt: "Accuracy against unlabelled rows",
         draw: unlabelled,
     },
-    Figure { name: "time", plan: "small", alt: "Accuracy against seconds of fitting and predicting", draw: time },
+    Figure {
+        name: "time",
+        plan: "small",
+        alt: "Accuracy against seconds of fitting and predicting",
+        draw: time,
+    },
     Figure {
         name: "helps",
         plan: "helps",
@@ -79,7 +84,13 @@ fn accuracy(row: &SummaryRow, learner: &str) -> Option<f64> {
 }
 
 /// Lines of learners over numbers of labels: the mean over the tables that all of them have results of.
-fn over_labels(summary: &Summary, title: &str, y_label: &str, rows: &[&SummaryRow], learners: &[String]) -> Option<String> {
+fn over_labels(
+    summary: &Summary,
+    title: &str,
+    y_label: &str,
+    rows: &[&SummaryRow],
+    learners: &[String],
+) -> Option<String> {
     let mut counts: Vec<usize> = rows.iter().filter_map(|row| per_class(row)).collect();
     counts.sort_unstable();
     counts.dedup();
@@ -134,7 +145,10 @@ fn unlabelled(summary: &Summary) -> Option<String> {
     let mut tables: Vec<String> = summary.rows.iter().filter_map(|row| Some(place(row)?.0)).collect();
     tables.dedup();
     let series = tables.iter().map(|table| {
-        let of = summary.rows.iter().filter_map(|row| place(row).filter(|(name, _)| name == table).map(|p| (p.1, row)));
+        let of = summary
+            .rows
+            .iter()
+            .filter_map(|row| place(row).filter(|(name, _)| name == table).map(|p| (p.1, row)));
         let mut points: Vec<[f64; 2]> =
             of.filter_map(|(n, row)| Some([n, accuracy(row, "flowgmm")?])).collect();
         points.sort_by(|a, b| a[0].total_cmp(&b[0]));
@@ -154,16 +168,15 @@ fn unlabelled(summary: &Summary) -> Option<String> {
 
 fn time(summary: &Summary) -> Option<String> {
     let rows: Vec<&SummaryRow> = summary.rows.iter().filter(|row| per_class(row) == Some(5)).collect();
-    let points = summary.learners.iter().enumerate().filter_map(|(at, learner)| {
-        let found: Vec<_> = rows.iter().filter_map(|row| entry(row, learner)).collect();
-        let seconds = mean(found.iter().filter_map(|entry| entry.seconds).map(|seconds| seconds.mean));
-        let right = mean(found.iter().filter_map(|entry| entry.accuracy).map(|accuracy| 100.0 * accuracy.mean));
-        (!found.is_empty() && learner != "experts" && learner != "flowgmm-no-teachers").then(|| NamedPoint {
-            name: called(learner).into(),
-            at: [seconds, right],
-            colour: at,
-        })
-    });
+    let points =
+        summary.learners.iter().enumerate().filter_map(|(at, learner)| {
+            let found: Vec<_> = rows.iter().filter_map(|row| entry(row, learner)).collect();
+            let seconds = mean(found.iter().filter_map(|entry| entry.seconds).map(|seconds| seconds.mean));
+            let right =
+                mean(found.iter().filter_map(|entry| entry.accuracy).map(|accuracy| 100.0 * accuracy.mean));
+            (!found.is_empty() && learner != "experts" && learner != "flowgmm-no-teachers")
+                .then(|| NamedPoint { name: called(learner).into(), at: [seconds, right], colour: at })
+        });
     let plot = Scatter {
         title: "Small tables, five labels of each class".into(),
         x_label: "seconds to fit and predict, mean".into(),
@@ -178,16 +191,26 @@ fn time(summary: &Summary) -> Option<String> {
 fn helps(summary: &Summary) -> Option<String> {
     let mut estimates: Vec<Estimate> = Vec::new();
     for row in &summary.rows {
-        let (Some(all), Some(alone)) = (entry(row, "flowgmm"), entry(row, "flowgmm-labelled")) else { continue };
+        let (Some(all), Some(alone)) = (entry(row, "flowgmm"), entry(row, "flowgmm-labelled")) else {
+            continue;
+        };
         let difference = |(draw, with): &(u64, f64)| {
             let (_, without) = alone.accuracies.iter().find(|(other, _)| other == draw)?;
             Some(100.0 * (with - without))
         };
         let differences: Vec<f64> = all.accuracies.iter().filter_map(difference).collect();
-        let Some(found) = flowgmm_bench::MeanSd::of(&differences).filter(|found| found.n > 1) else { continue };
+        let Some(found) = flowgmm_bench::MeanSd::of(&differences).filter(|found| found.n > 1) else {
+            continue;
+        };
         let half = T_OF_TEN_DRAWS * found.sd / (found.n as f64).sqrt();
         let (low, high) = (found.mean - half, found.mean + half);
-        let colour = if low > 0.0 { 2 } else if high < 0.0 { 3 } else { 0 };
+        let colour = if low > 0.0 {
+            2
+        } else if high < 0.0 {
+            3
+        } else {
+            0
+        };
         estimates.push(Estimate { name: row.dataset.clone(), value: found.mean, low, high, colour });
     }
     estimates.sort_by(|a, b| b.value.total_cmp(&a.value));

@@ -10,9 +10,10 @@
 //! <!-- end -->
 //! ```
 //!
-//! Figures are written to `docs/figures`.
+//! Figures are written to `docs/figures`, pages of the crates to their `README.md`.
 
 mod commands;
+mod crates;
 mod figures;
 mod number;
 mod results;
@@ -50,6 +51,7 @@ pub fn names(root: &Path) -> Vec<String> {
 pub fn stale(root: &Path) -> Result<Vec<Page>, String> {
     let results = Results::new(root);
     let mut pages = figures::all(&results)?;
+    pages.extend(crates::all(root)?);
     for path in names(root) {
         let text = fs::read_to_string(root.join(&path)).map_err(|error| format!("{path}: {error}"))?;
         let text = filled(&text, &results).map_err(|what| format!("{path}: {what}"))?;
@@ -89,6 +91,7 @@ fn fill(results: &Results, name: &str) -> Result<String, String> {
         "small-suite" => tables::suite(results, "small")?,
         "mnist" => tables::mnist(results)?,
         "trust" => tables::trust(results)?,
+        "detection" => tables::detection(results)?,
         "scaling" => tables::scaling(results)?,
         "peers" => tables::peers(results)?,
         "paper-items" => tables::paper(&results.root),

@@ -1,6 +1,9 @@
 //! The committed results: JSON files, and what plans gave.
 
-use std::{fs, path::{Path, PathBuf}};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use flowgmm_bench::{Entry, LabelSource, Plan, Summary, SummaryRow, read_records};
 use serde_json::Value;

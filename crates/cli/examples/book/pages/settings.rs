@@ -1,7 +1,10 @@
 //! The reference of settings: every path of a configuration file, its value before the recipe looks at the data, and what
 //! its declaration says.
 
-use std::{collections::{BTreeMap, BTreeSet}, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use flowgmm::{FitConfig, ImageShape};
 use semisup::digits_problem;
@@ -127,8 +130,9 @@ fn spaced(name: &str) -> String {
     out
 }
 
-/// A sentence within a list: as it is, but for a capital that begins it.
+/// A sentence within a list: without links to types, and without a capital that begins it.
 fn lowered(text: &str) -> String {
+    let text = &text.replace("[`Means::Centroids`]", "centroids").replace("[`", "`").replace("`]", "`");
     let mut letters = text.chars();
     match (letters.next(), letters.clone().next()) {
         (Some(first), Some(second)) if first.is_uppercase() && second.is_lowercase() => {

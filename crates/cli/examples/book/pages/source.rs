@@ -81,12 +81,14 @@ fn declared(body: &[&str], choices: bool) -> Vec<Declared> {
         let line = line.trim();
         if let Some(text) = line.strip_prefix("///") {
             docs += text;
-        } else if line.starts_with("#[") || line.starts_with('}') || line.is_empty() || line.starts_with("//") {
+        } else if line.starts_with("#[") || line.starts_with('}') || line.is_empty() || line.starts_with("//")
+        {
             continue;
         } else {
             let line = line.trim_end_matches(" {").trim_end_matches(',');
             let docs = std::mem::take(&mut docs).trim().to_string();
-            let (name, kind) = line.strip_prefix("pub ").unwrap_or(line).split_once(": ").unwrap_or((line, ""));
+            let (name, kind) =
+                line.strip_prefix("pub ").unwrap_or(line).split_once(": ").unwrap_or((line, ""));
             let item = Declared { name: name.into(), docs, kind: kind.into(), fields: Vec::new() };
             match found.last_mut() {
                 Some(choice) if choices && nested => choice.fields.push(item),

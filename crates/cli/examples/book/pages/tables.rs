@@ -51,9 +51,7 @@ pub fn small(results: &Results) -> Result<String, String> {
     let accuracy = |row: &flowgmm_bench::SummaryRow, name: &str| {
         entry(row, name).and_then(|entry| entry.accuracy).map_or(f64::NAN, |found| found.mean)
     };
-    let mut out = String::from(
-        "| | accuracy | log-loss | furthest behind the best |\n|---|---|---|---|\n",
-    );
+    let mut out = String::from("| | accuracy | log-loss | furthest behind the best |\n|---|---|---|---|\n");
     for found in &ranked {
         let behind = |row: &&flowgmm_bench::SummaryRow| {
             let others = ranked.iter().map(|other| accuracy(row, &other.learner));
@@ -99,7 +97,8 @@ pub fn trust(results: &Results) -> Result<String, String> {
     let list = |name: &str| -> Result<Vec<Value>, String> {
         Ok(results.json(&format!("insight/{name}.json"))?.as_array().cloned().unwrap_or_default())
     };
-    let number = |value: &Value, pointer: &str| value.pointer(pointer).and_then(Value::as_f64).unwrap_or(f64::NAN);
+    let number =
+        |value: &Value, pointer: &str| value.pointer(pointer).and_then(Value::as_f64).unwrap_or(f64::NAN);
     let mut out = String::from("| measured | result |\n|---|---|\n");
 
     let sets = list("conformal")?;
@@ -109,7 +108,8 @@ pub fn trust(results: &Results) -> Result<String, String> {
         let of: Vec<&Value> = sets.iter().filter(|run| run["set"] == *name).collect();
         let cover: Vec<f64> = of.iter().map(|run| 100.0 * number(run, "/coverage")).collect();
         let ece: Vec<f64> = of.iter().map(|run| number(run, "/calibrated/ece/1/equal_width")).collect();
-        let (low, high) = (cover.iter().copied().fold(f64::MAX, f64::min), cover.iter().copied().fold(0.0, f64::max));
+        let (low, high) =
+            (cover.iter().copied().fold(f64::MAX, f64::min), cover.iter().copied().fold(0.0, f64::max));
         out += &format!(
             "| {name}, {} draws: 90 % prediction sets hold the true class in | {low:.1} to {high:.1} % |\n",
             of.len()
@@ -120,27 +120,15 @@ pub fn trust(results: &Results) -> Result<String, String> {
             ece.iter().copied().fold(0.0, f64::max)
         );
     }
-    for (file, model) in [("out-of-domain-mnist", "MNIST"), ("out-of-domain-fashion", "Fashion-MNIST")] {
-        let scores = list(file)?;
-        let mut others: Vec<&str> = scores.iter().filter_map(|found| found["other"].as_str()).collect();
-        others.dedup();
-        for other in others {
-            let of = |score: &str| {
-                let mut found = scores.iter().filter(|f| f["other"] == other && f["score"] == score);
-                found.next().map_or(f64::NAN, |found| number(found, "/found/auroc"))
-            };
-            out += &format!(
-                "| model of {model} against {other}, AUROC: likelihood, typicality, latent distance, likelihood ratio | {:.3}, {:.3}, {:.3}, {:.3} |\n",
-                of("raw likelihood"), of("typicality"), of("latent distance"), of("likelihood ratio")
-            );
-        }
-    }
     let (rounds, at_once) = (list("label-next")?, list("label-next-at-once")?);
     let mut names: Vec<&str> = rounds.iter().filter_map(|run| run["set"].as_str()).collect();
     names.dedup();
     for name in names {
         let of = |runs: &[Value], key: &str| {
-            100.0 * mean(runs.iter().filter(|run| run["set"] == name).map(|run| number(run, &format!("/{key}"))))
+            100.0
+                * mean(
+                    runs.iter().filter(|run| run["set"] == name).map(|run| number(run, &format!("/{key}"))),
+                )
         };
         let (asked, drawn) = (of(&rounds, "asked"), of(&rounds, "drawn"));
         let once = of(&at_once, "asked") - of(&at_once, "drawn");
@@ -150,18 +138,48 @@ pub fn trust(results: &Results) -> Result<String, String> {
         );
     }
     let boundary = |file: &str, which: &str| -> Result<f64, String> {
-        Ok(100.0 * number(&results.json(&format!("insight/{file}.json"))?, &format!("/{which}/boundary/nearer_than/6/1")))
+        Ok(100.0
+            * number(
+                &results.json(&format!("insight/{file}.json"))?,
+                &format!("/{which}/boundary/nearer_than/6/1"),
+            ))
     };
     out += &format!(
         "| MNIST images nearer to the decision boundary than 5: labelled images only, all images, all with refinement | {:.2} %, {:.2} %, {:.2} % |\n",
-        boundary("mnist-1000", "labelled_only")?, boundary("mnist-1000", "all")?, boundary("mnist-1000-refined", "all")?
+        boundary("mnist-1000", "labelled_only")?,
+        boundary("mnist-1000", "all")?,
+        boundary("mnist-1000-refined", "all")?
     );
     let mnist = results.json("insight/mnist-1000.json")?;
     let of = |at: &str, key: &str| number(&mnist, &format!("/labelled_only/calibration/{at}/measures/{key}"));
     out += &format!(
         "| MNIST, 1,000 labels and nothing else: log-loss with sigma² = 1, and with sigma² learnt on other images | {:.2}, {:.3} |\n",
-        of("one", "nll"), of("learnt", "nll")
+        of("one", "nll"),
+        of("learnt", "nll")
     );
+    Ok(out)
+}
+
+/// AUROC of four scores against images from elsewhere.
+pub fn detection(results: &Results) -> Result<String, String> {
+    let mut out = String::from(
+        "| model of | against | likelihood | typicality | latent distance | likelihood ratio |\n|---|---|---|---|---|---|\n",
+    );
+    for (file, model) in [("out-of-domain-mnist", "MNIST"), ("out-of-domain-fashion", "Fashion-MNIST")] {
+        let scores = results.json(&format!("insight/{file}.json"))?.as_array().cloned().unwrap_or_default();
+        let mut others: Vec<&str> = scores.iter().filter_map(|found| found["other"].as_str()).collect();
+        others.dedup();
+        for other in others {
+            let of = |score: &str| {
+                let mut found = scores.iter().filter(|f| f["other"] == other && f["score"] == score);
+                let value = found.next().and_then(|found| found.pointer("/found/auroc")?.as_f64());
+                value.map_or("–".to_string(), |auroc| format!("{auroc:.4}"))
+            };
+            let cells =
+                ["raw likelihood", "typicality", "latent distance", "likelihood ratio"].map(of).join(" | ");
+            out += &format!("| {model} | {other} | {cells} |\n");
+        }
+    }
     Ok(out)
 }
 
@@ -199,7 +217,12 @@ pub fn peers(results: &Results) -> Result<String, String> {
 pub fn paper(root: &Path) -> String {
     let mut out = String::new();
     for item in paper::items() {
-        out += &format!("\n### {}\n\n```text\n{}\n```\n\nCost: {}.\n", item.title, item.commands().join("\n"), item.cost);
+        out += &format!(
+            "\n### {}\n\n```text\n{}\n```\n\nCost: {}.\n",
+            item.title,
+            item.commands().join("\n"),
+            item.cost
+        );
         let cells = item.ours(&root.join("experiments"));
         if cells.is_empty() {
             continue;
@@ -212,7 +235,8 @@ pub fn paper(root: &Path) -> String {
                 Err(why) => why,
                 Ok(found) => {
                     let sd = found.sd.map_or(String::new(), |sd| format!(" ± {sd:.digits$}"));
-                    let draws = if found.draws > 1 { format!(" ({} draws)", found.draws) } else { String::new() };
+                    let draws =
+                        if found.draws > 1 { format!(" ({} draws)", found.draws) } else { String::new() };
                     format!("{:.digits$}{sd}{draws}", found.mean)
                 }
             };
