@@ -48,9 +48,11 @@ fn run(bench: &Bench, command: &str) -> Result<String, String> {
 /// What the page should show: everything for `?`, else as many lines around a `...` as it shows now.
 fn shortened(shown: &[&str], printed: &[&str]) -> Vec<String> {
     // A line that agrees stays as it is: times are those of the machine they were first taken on.
-    let kept =
-        |line: &str| shown.iter().copied().find(|shown| agrees(&[shown], &[line]).is_ok()).unwrap_or(line);
-    let own = |lines: &[&str]| lines.iter().map(|line| kept(line).to_string()).collect::<Vec<_>>();
+    let kept = |line: &&str| {
+        let same = shown.iter().find(|shown| agrees(&[shown], &[line]).is_ok());
+        same.unwrap_or(line).to_string()
+    };
+    let own = |lines: &[&str]| lines.iter().map(kept).collect::<Vec<_>>();
     match shown.iter().position(|line| *line == "...") {
         None => own(printed),
         Some(head) => {

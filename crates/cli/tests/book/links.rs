@@ -54,6 +54,9 @@ fn links_lead_somewhere() {
             }
             let (file, anchor) = target.split_once('#').unwrap_or((&target, ""));
             let path = if file.is_empty() { root().join(&page) } else { directory.join(file) };
+            if page.starts_with("docs/") && file.starts_with("..") {
+                wrong.push(format!("{page}: {target}: the built book has nothing outside of docs/"));
+            }
             if !path.exists() {
                 wrong.push(format!("{page}: {target}: no such file"));
             } else if !anchor.is_empty() && !anchors(&fs::read_to_string(&path).unwrap()).contains(anchor) {
