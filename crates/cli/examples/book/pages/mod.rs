@@ -73,7 +73,15 @@ fn filled(text: &str, results: &Results) -> Result<String, String> {
         }
         let (kind, name) = marker.trim_start_matches("<!-- ").split_once(':').expect("a kind and a name");
         let new = if kind == "table" { tables::of_plan(results, name)? } else { fill(results, name)? };
-        let new = if old.starts_with('\n') { format!("\n{}\n", new.trim_end()) } else { new };
+        let new = match old.starts_with('\n') {
+            true => format!("\n{}\n", new.trim_end()),
+            false if before.is_empty() || before.ends_with('\n') => {
+                return Err(format!(
+                    "'{marker} -->' begins a line, which ends the paragraph: begin with a word"
+                ));
+            }
+            false => new,
+        };
         out += &format!("{before}{marker} -->{new}{END}");
         rest = after;
     }
@@ -115,6 +123,7 @@ mod tests {
         let error = |text: &str| filled(text, &results).unwrap_err();
         assert!(error("<!-- fill:nothing -->x<!-- end -->").contains("nothing"));
         assert!(error("<!-- fill:core.json#/none count -->x<!-- end -->").contains("/none"));
+        assert!(error("a\n<!-- fill:small-tables -->x<!-- end -->").contains("begins a line"));
         assert!(error("<!-- fill:core-table -->x").contains("no '<!-- end -->'"));
         assert!(error("<!-- fill:a --><!-- fill:b --><!-- end -->").contains("another marker"));
     }

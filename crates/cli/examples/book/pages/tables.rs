@@ -15,7 +15,9 @@ pub fn of_plan(results: &Results, plan: &str) -> Result<String, String> {
 
 /// What a plan says over all its tables.
 pub fn suite(results: &Results, plan: &str) -> Result<String, String> {
-    Ok(suite_tables(&results.finished(plan)?.suite))
+    let tables = suite_tables(&results.finished(plan)?.suite);
+    let bold = |line: &str| line.strip_prefix("## ").map_or(line.into(), |heading| format!("**{heading}**"));
+    Ok(tables.lines().map(bold).collect::<Vec<String>>().join("\n"))
 }
 
 /// The demo's problems with and without their unlabelled rows.
