@@ -93,7 +93,8 @@ fn a_missing_file_is_an_io_error() {
     let error = open("no/such/file.csv", &Options::default()).err().unwrap();
     assert!(error.is_io());
     assert_says(error, &["cannot read no/such/file.csv"]);
-    let directory = open("/", &Options::default()).err().unwrap();
-    assert!(directory.is_io(), "{directory}");
+    let folder = open("/", &Options::default()).err().unwrap();
+    assert!(!folder.is_io(), "{folder}");
+    assert_says(folder, &["/ is a folder, and no table", "pattern"]);
     assert!(matches!(Source::from("-"), Source::Stdin));
 }

@@ -58,11 +58,11 @@ pub const CASES: &[Case] = &[
         says: &["absent.csv", "No such file"],
     },
     Case {
-        about: "a directory without images",
+        about: "a folder of neither tables nor images",
         files: &[],
         command: "fit . --label label --model n",
-        code: 5,
-        says: &["."],
+        code: 3,
+        says: &[". is a folder, and no table", "is in it", "pattern"],
     },
     Case {
         about: "a test table that is not there",
