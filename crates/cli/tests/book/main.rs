@@ -56,7 +56,7 @@ const RUN_ELSEWHERE: [(&str, &str); 9] = [
         "tests/streams.rs has tables of its size",
     ),
     ("cargo run --release --example rows -- 10600000 20 0 7 > many.csv", "2 GB"),
-    ("scripts/release.sh", ".ci/release"),
+    ("scripts/release.sh", "by hand, before a release"),
     ("podman build --tag flowgmm .", "needs a container engine"),
 ];
 
