@@ -76,3 +76,16 @@ fn sentences_are_short_and_words_are_the_fields() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// Messages that troubleshooting quotes are messages of the program.
+#[test]
+fn quoted_messages_are_real() {
+    let known = read("docs/errors.md") + &read("crates/flowgmm/src/error.rs");
+    let page = read("docs/troubleshooting.md");
+    let quoted: Vec<&str> =
+        page.split("**\"").skip(1).filter_map(|rest| Some(rest.split_once("\"**")?.0)).collect();
+    assert!(quoted.len() >= 3, "{quoted:?}");
+    for part in quoted.iter().flat_map(|message| message.split(" ... ")) {
+        assert!(known.contains(part), "no message has the words '{part}'");
+    }
+}
