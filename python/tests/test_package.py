@@ -58,12 +58,16 @@ def test_the_extension_is_small():
     assert native.__version__ == flowgmm.__version__
 
 
-def test_the_examples_of_the_readme_run():
-    readme = Path(__file__).parent.parent / "README.md"
-    if not readme.exists():
-        pytest.skip("README.md is not beside the tests")
-    blocks = re.findall(r"```python\n(.*?)```", readme.read_text(encoding="utf-8"), re.S)
+ROOT = Path(__file__).parent.parent.parent
+
+
+@pytest.mark.parametrize("page", ["README.md", "python/README.md", "docs/python.md"])
+def test_the_examples_of_a_page_run(page):
+    path = ROOT / page
+    if not path.exists():
+        pytest.skip(f"{page} is not beside the tests")
+    blocks = re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.S)
     assert blocks
     space: dict[str, object] = {}
     for block in blocks:
-        exec(compile(block, "README.md", "exec"), space)
+        exec(compile(block, page, "exec"), space)

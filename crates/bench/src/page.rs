@@ -147,7 +147,7 @@ fn cross(accuracy: MeanSd, seconds: MeanSd) -> Vec<[f64; 2]> {
 
 fn series(place: usize, name: &str, points: Vec<[f64; 2]>) -> Series {
     let stroke = if place < COLOURS { Stroke::Solid } else { Stroke::Dashed };
-    Series { name: name.into(), points, stroke, colour: Some(place) }
+    Series { name: name.into(), points, stroke, colour: Some(place), ..Series::default() }
 }
 
 /// All metrics on one dataset.

@@ -1,8 +1,8 @@
-//! The accuracy table of the README: every demo problem on fresh draws, semi-supervised beside labelled-only.
+//! Every demo problem on fresh draws, semi-supervised beside labelled-only: a table of the book.
 //!
 //!     cargo run --release --example accuracy                       # 5 draws; writes experiments/results/core.json
 //!     cargo run --release --example accuracy -- --moons 100        # 100 seeds of moons; writes moons-seeds.json
-//!     cargo run --release --example accuracy -- --readme           # puts the stored results into README.md
+//!     cargo run --release --example book                           # puts the stored results into the book
 //!
 //! Settings are the demo's (`FitConfig::toy`, `Recipe::choose`). They were chosen on draws 0 to 14; the table is
 //! made on draws 1000 to 1004, which nobody had looked at before.
@@ -12,12 +12,12 @@ use std::{fs, path::PathBuf, time::Instant};
 use flowgmm::{Bijection as _, FitConfig, Fitter, Recipe};
 use rayon::prelude::*;
 use semisup::{Classifier, Problem, Toy, digits_problem, metrics::accuracy};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 const FIRST_SEED: u64 = 1000;
 const DRAWS: u64 = 5;
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 struct Run {
     dataset: String,
     seed: u64,
@@ -29,7 +29,7 @@ struct Run {
     seconds: f64,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 struct Results {
     command: String,
     version: String,
@@ -57,19 +57,8 @@ fn main() {
             println!("{n} seeds, none diverged; {rollbacks} roll-backs; worst accuracy {worst:.4}");
             store("moons-seeds.json", &results);
         }
-        ["--readme"] => {
-            let text =
-                fs::read_to_string(root().join("experiments/results/core.json")).expect("run it first");
-            let results: Results = serde_json::from_str(&text).expect("written by this program");
-            let readme = root().join("README.md");
-            let old = fs::read_to_string(&readme).expect("the README is there");
-            let (head, rest) = old.split_once("<!-- core table -->\n").expect("README has the marker");
-            let (_, tail) = rest.split_once("<!-- end -->").expect("README has the end marker");
-            fs::write(&readme, format!("{head}<!-- core table -->\n{}<!-- end -->{tail}", table(&results)))
-                .expect("the README can be written");
-        }
         _ => {
-            eprintln!("usage: accuracy [--moons N | --readme]");
+            eprintln!("usage: accuracy [--moons N]");
             std::process::exit(2);
         }
     }

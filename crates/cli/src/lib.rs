@@ -6,6 +6,12 @@
 //!
 //! The program only arranges: arguments, settings, exit codes, progress, interrupts, output. It knows no mathematics.
 //! Results go to stdout, everything else to stderr.
+//!
+//! ```
+//! let program = flowgmm_cli::command(); // as help, manual pages and the book's reference know it
+//! let fit = program.find_subcommand("fit").unwrap();
+//! assert!(fit.get_arguments().any(|argument| argument.get_long() == Some("label")));
+//! ```
 
 mod bench;
 mod calibrate;
@@ -152,6 +158,13 @@ enum Command {
         after_help = "Example:\n  flowgmm man fit | man -l -\n  flowgmm man --out ~/.local/share/man/man1"
     )]
     Man(reference::ManArgs),
+}
+
+/// The commands and their arguments, as help, manual pages and the book's reference know them.
+pub fn command() -> clap::Command {
+    let mut command = Cli::command();
+    command.build();
+    command
 }
 
 /// Runs the command with these arguments, the program's name first, and returns its exit code.

@@ -16,6 +16,22 @@
 //! | [`analysis`] | the latent space: boundaries, interpolation, features |
 //! | [`tensor`] | devices, precision, and the border to `ndarray` |
 //! | [`rule`] | rules that settings must follow |
+//!
+//! A row through a flow of four couplings and back, with the log-determinant of the way there:
+//!
+//! ```
+//! use flowgmm_core::{Bijection, Flow, FlowSpec, bijection::{Form, Init}, tensor::{Place, to_vec}};
+//!
+//! let place = Place::cpu_f64();
+//! let spec = FlowSpec::couplings(2, 4, &[8], Form::ScaleThenShift);
+//! let f = Flow::new(spec, Init::Random, &mut semisup::rng(0), &place)?;
+//! let x = place.matrix(vec![0.5, -1.0], [1, 2]); // [n = 1, dim = 2]
+//! let z = f.forward(x);
+//! assert!(to_vec(&z.log_det)[0].is_finite());
+//! let back = to_vec(&f.inverse(z.value));
+//! assert!((back[0] - 0.5).abs() < 1e-9 && (back[1] + 1.0).abs() < 1e-9);
+//! # Ok::<(), flowgmm_core::Error>(())
+//! ```
 
 pub mod analysis;
 mod architecture;

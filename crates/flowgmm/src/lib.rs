@@ -114,6 +114,11 @@ pub use flowgmm_datasets as datasets;
 pub use flowgmm_report as figures;
 pub use flowgmm_tables as tables;
 
+/// The examples of the book.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/rust.md")]
+struct Book;
+
 /// The first few of many names.
 fn names(names: &[String]) -> String {
     const SHOWN: usize = 8;

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`Panel`] | a square of the plane: decision regions, data, mixture components (paper, figures 1, 2) |
 //! | [`LineChart`] | losses over epochs |
+//! | [`Scatter`] | a few named points: time against accuracy |
 //! | [`Histogram`] | overlaid distributions (paper, figure 5c) |
 //! | [`Bars`] | counts by name |
 //! | [`Intervals`] | estimates with what they may be |
@@ -54,6 +55,7 @@ mod png;
 mod raster;
 mod reliability;
 mod safe_text;
+mod scatter;
 mod svg;
 mod table;
 mod theme;
@@ -73,6 +75,7 @@ pub use plot::Plot;
 pub use raster::Raster;
 pub use reliability::{Reliability, ReliabilityBin};
 pub use safe_text::{MAX_NAME_CHARS, safe_text};
+pub use scatter::{NamedPoint, Scatter};
 pub use svg::Drawing;
 pub use table::{Align, Best, Table, TableCell, TableColumn};
 pub use theme::{Colour, class_colour};

@@ -16,6 +16,8 @@ pub struct LineChart {
     pub x_label: String,
     /// Name of the y axis.
     pub y_label: String,
+    /// How x values become places: `Linear` or `Log`.
+    pub x_scale: AxisScale,
     /// How y values become heights.
     pub y_scale: AxisScale,
     /// The curves, in legend order.
@@ -33,6 +35,8 @@ pub struct Series {
     pub stroke: Stroke,
     /// Index into the class colours; by default the series' place in the chart.
     pub colour: Option<usize>,
+    /// Whether each point has a dot: for few measured values rather than a curve.
+    pub dots: bool,
 }
 
 /// How a line is drawn.
@@ -55,6 +59,11 @@ impl Series {
     /// Draws the curve dashed.
     pub fn dashed(self) -> Self {
         Series { stroke: Stroke::Dashed, ..self }
+    }
+
+    /// Draws a dot at each point.
+    pub fn dotted(self) -> Self {
+        Series { dots: true, ..self }
     }
 
     /// Draws the curve in the colour of class `k`.
@@ -89,7 +98,10 @@ impl Plot for LineChart {
         area.left = 32.0 + label_room(&y_ticks);
         area.width = WIDTH - 16.0 - area.left;
         let x_range = extent(self.series.iter().flat_map(|s| &s.points).map(|p| p[0])).unwrap_or([0.0, 1.0]);
-        let x = Scale::linear(x_range, [area.left, area.right()]);
+        let x = match self.x_scale {
+            AxisScale::Log => Scale::log(x_range, [area.left, area.right()]),
+            _ => Scale::linear(x_range, [area.left, area.right()]),
+        };
         area.axes(&mut body, &x.ticks(6), &y_ticks);
         area.axis_names(&mut body, &self.x_label, &self.y_label);
 
@@ -155,6 +167,16 @@ impl Series {
             out,
             r#"<path class="{tone}" fill="none" stroke="currentColor" stroke-width="1.8" stroke-linejoin="round" stroke-linecap="round"{dashes} d="{d}"/>"#
         );
+        for [px, py] in self.points.iter().filter(|_| self.dots) {
+            if let (Some(px), Some(py)) = (x.px(*px), y.px(*py)) {
+                put!(
+                    out,
+                    r#"<circle class="{tone}" cx="{}" cy="{}" r="3" fill="currentColor"/>"#,
+                    Px(px),
+                    Px(py)
+                );
+            }
+        }
     }
 
     /// Long series keep the lowest and the highest point of each chunk: spikes survive thinning.
@@ -189,6 +211,17 @@ mod tests {
             let svg = LineChart { y_scale, series: vec![series.clone()], ..LineChart::default() }.to_svg();
             assert!(!svg.contains("NaN") && !svg.contains("inf"));
         }
+    }
+
+    #[test]
+    fn dots_of_a_logarithmic_axis_are_evenly_spaced() {
+        let points = vec![[1.0, 0.0], [10.0, 1.0], [100.0, 2.0]];
+        let series = vec![Series { points, ..Series::default() }.dotted()];
+        let svg = LineChart { x_scale: AxisScale::Log, series, ..LineChart::default() }.to_svg();
+        let at: Vec<f64> =
+            svg.split("cx=\"").skip(1).map(|rest| rest.split('"').next().unwrap().parse().unwrap()).collect();
+        assert_eq!(at.len(), 3);
+        assert!((at[1] - at[0] - (at[2] - at[1])).abs() < 0.5, "{at:?}");
     }
 
     #[test]

@@ -2,12 +2,14 @@
 //!
 //! Every case runs the program once. It must fail with its code and one `error:` line that contains the words, print
 //! nothing to standard output, and leave nothing behind. The table of exit codes in `docs/exit-codes.md` is made from
-//! the cases; `FLOWGMM_UPDATE_DOCS=1 cargo test --release -p flowgmm-cli --test bad_inputs` writes it anew.
+//! the cases, and `docs/errors.md` has the messages that they gave;
+//! `FLOWGMM_UPDATE_DOCS=1 cargo test --release -p flowgmm-cli --test bad_inputs` writes both anew.
 
 #[path = "../common/mod.rs"]
 mod common;
 
 mod cells;
+mod messages;
 mod models;
 mod outputs;
 mod requests;
@@ -57,8 +59,15 @@ fn check_theme(theme: &str) {
     bench.write("flipped.flow", &flipped);
     bench.write("longer.flow", [&good[..], b"x"].concat());
     let (_, cases) = themes().into_iter().find(|(name, _)| *name == theme).expect("a theme of the table");
-    let wrong: Vec<String> = cases.iter().filter_map(|case| check(&bench, case).err()).collect();
+    let (mut wrong, mut said) = (Vec::new(), Vec::new());
+    for case in cases {
+        match check(&bench, case) {
+            Ok(message) => said.push((case.about, message)),
+            Err(what) => wrong.push(what),
+        }
+    }
     assert!(wrong.is_empty(), "{} of {} cases:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+    messages::check(theme, &said, bench.dir.path());
 }
 
 #[test]
@@ -97,7 +106,8 @@ fn there_are_many_cases() {
     assert!(n >= 150, "{n} cases");
 }
 
-fn check(bench: &Bench, case: &Case) -> Result<(), String> {
+/// Runs a case; what it said.
+fn check(bench: &Bench, case: &Case) -> Result<String, String> {
     let Case { about, files, command, code, says } = case;
     for (name, content) in *files {
         bench.write(name, content);
@@ -125,7 +135,7 @@ fn check(bench: &Bench, case: &Case) -> Result<(), String> {
     if left != before {
         return fail(format!("files before {before:?}, after {left:?}"));
     }
-    Ok(())
+    Ok(said)
 }
 
 /// What a code means.
