@@ -3,12 +3,14 @@
 # SHA-256.
 #
 #     scripts/release.sh                                  # for this machine
-#     scripts/release.sh x86_64-unknown-linux-musl        # static, if the target and a C compiler for it are installed
+#     scripts/release.sh x86_64-unknown-linux-musl        # with musl, if the target and a C compiler for it are installed
 #
-# With a musl target the program is static: it needs no library of the system and runs on any Linux of that architecture. For
-# that, `rustup target add x86_64-unknown-linux-musl` and a C compiler named in CC_x86_64_unknown_linux_musl (Debian: musl-tools)
-# are needed. With a GNU target it is linked to the C library alone (libc, libm, libgcc_s), and runs where that is as new as on
-# the machine that built it. GPUs (--features wgpu) need the system's driver in any case, and are not part of the release.
+# On Linux the program is static: it needs no library of the system. With a GNU target the C library is linked in (the flag
+# crt-static goes to the last link alone, so that nothing else is compiled again). Names of hosts are then still looked up by the C
+# library of the machine that runs it, which matters for `flowgmm data get` alone. With a musl target not even that is
+# needed; it takes `rustup target add x86_64-unknown-linux-musl` and musl-gcc (Debian: musl-tools), and has not been tried yet.
+# On other systems the program is linked to the libraries that every program there uses. GPUs (--features wgpu) need the
+# system's driver, and are not part of the release.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 host=$(rustc -vV | sed -n 's/^host: //p')
@@ -16,11 +18,14 @@ target=${1:-$host}
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 name="flowgmm-$version-$target"
 out=target/dist
+link=()
+case "$target" in *-linux-*) link=(-- -C target-feature=+crt-static) ;; esac
 if [ "$target" = "$host" ]; then
-    cargo build --release --locked -p flowgmm-cli
+    # With the usual target directory, so that what is compiled is used.
+    cargo rustc --release --locked -p flowgmm-cli --bin flowgmm "${link[@]}"
     program=target/release/flowgmm
 else
-    cargo build --release --locked -p flowgmm-cli --target "$target"
+    cargo rustc --release --locked -p flowgmm-cli --bin flowgmm --target "$target" "${link[@]}"
     program=target/$target/release/flowgmm
 fi
 rm -rf "${out:?}/$name"
@@ -37,7 +42,7 @@ fi
 tar -C "$out" -czf "$out/$name.tar.gz" "$name"
 (cd "$out" && sha256sum "$name.tar.gz" >"$name.tar.gz.sha256")
 echo "$out/$name.tar.gz"
-case "$(file -b "$program" 2>/dev/null || true)" in
-*"statically linked"* | *"static-pie linked"*) echo "the program is static" ;;
-*) if command -v ldd >/dev/null; then echo "the program needs:" && ldd "$program" | sed 's/^/  /'; fi ;;
-esac
+if command -v ldd >/dev/null; then
+    echo "libraries that the program needs:"
+    ldd "$program" 2>&1 | sed 's/^/  /' || true
+fi

@@ -77,6 +77,38 @@ fn sentences_are_short_and_words_are_the_fields() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Units of what is measured.
+const UNITS: [&str; 8] = ["%", "points", "s", "seconds", "ms", "MB", "GB", "GFLOP"];
+/// Numbers with such a unit that no result of ours can change: levels of intervals and sets, numbers of the paper and other papers,
+/// examples.
+const GIVEN: [&str; 4] = ["95 %", "90 %", "80 %", "97.6 %"];
+
+/// A measured number in a sentence comes from a committed result: it stands between markers.
+#[test]
+fn measured_numbers_are_filled_in() {
+    let mut wrong = Vec::new();
+    for page in written_by_hand().filter(|page| page != "docs/reproducing.md") {
+        let mut text = prose(&read(&page));
+        while let Some(start) = text.find("<!-- fill:").or_else(|| text.find("<!-- table:")) {
+            let end = start + text[start..].find("<!-- end -->").expect("a marker has an end") + 12;
+            text.replace_range(start..end, "FILLED");
+        }
+        let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('|')).collect();
+        let text = lines.join("\n");
+        let without_code: String = text.split('`').step_by(2).collect();
+        let words: Vec<&str> = without_code.split_whitespace().collect();
+        for pair in words.windows(2) {
+            let unit = pair[1].trim_end_matches(['.', ',', ';', ':', ')']);
+            let number = pair[0].trim_start_matches('(');
+            let measured = UNITS.contains(&unit) && number.replace(',', "").parse::<f64>().is_ok();
+            if measured && !GIVEN.contains(&format!("{number} {unit}").as_str()) {
+                wrong.push(format!("{page}: {number} {unit}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "not between markers: {wrong:#?}");
+}
+
 /// Messages that troubleshooting quotes are messages of the program.
 #[test]
 fn quoted_messages_are_real() {
