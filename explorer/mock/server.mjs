@@ -173,7 +173,7 @@ const routes = [
     const [cx, cy] = [(Math.max(...xs) + Math.min(...xs)) / 2, (Math.max(...ys) + Math.min(...ys)) / 2];
     const half = 0.575 * Math.max(Math.max(...xs) - Math.min(...xs), Math.max(...ys) - Math.min(...ys), 2);
     const job = String(runs.size + 1);
-    runs.set(job, { ...data, k, steps: b.settings.steps ?? 600, frames: 60, both: b.labels_alone, bounds: [cx - half, cx + half, cy - half, cy + half], paused: false, stopped: false, credit: 0 });
+    runs.set(job, { ...data, k, steps: b.settings.steps ?? 600, frames: 60, both: b.labels_alone, bounds: b.bounds ?? [cx - half, cx + half, cy - half, cy + half], paused: false, stopped: false, credit: 0 });
     return { job, ...data, classes: Array.from({ length: k }, (_, c) => `class ${c + 1}`) };
   }],
   ["POST", /^\/playground\/(\w+)\/(pause|resume|step|stop)$/, (m) => {

@@ -15,7 +15,7 @@ export function percent(share: number | null | undefined, digits = 1): string {
   return `${(100 * share).toFixed(digits)} %`;
 }
 
-export const count = (n: number) => n.toLocaleString("en-US").replace(/,/g, "\u2009");
+export const count = (n: number) => n.toLocaleString("en-US").replace(/,/g, "\u202f");
 
 export function plural(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`;

@@ -181,8 +181,8 @@ export class Renderer {
 /** Size in pixels and opacity of points, so that a thousand and a million of them both read as a density. */
 export function pointLook(n: number, area: number, zoom: number): { size: number; alpha: number } {
   const room = Math.sqrt(area / n);
-  const size = Math.min(9, Math.max(1.4, 0.34 * room) * Math.max(1, zoom) ** 0.35);
-  const alpha = Math.min(0.9, Math.max(0.22, 0.16 * room) * Math.max(1, zoom) ** 0.3);
+  const size = Math.min(9, Math.max(1.6, 0.46 * room) * Math.max(1, zoom) ** 0.35);
+  const alpha = Math.min(0.9, Math.max(0.25, 0.15 * room) * Math.max(1, zoom) ** 0.3);
   return { size, alpha };
 }
 

@@ -17,7 +17,7 @@ export function Shell(props: { children: ComponentChildren }) {
       <a class="skip" href="#content" onClick={(event) => (event.preventDefault(), document.getElementById("content")?.focus())}>
         Skip to the view
       </a>
-      <header class="bar">
+      <header class="topbar">
         <a class="wordmark" href={href("playground")}>
           <svg viewBox="0 0 24 24" aria-hidden="true">
             <path class="one" d="M3 14a7 7 0 0 1 12 0" />
