@@ -7,6 +7,7 @@ import type { ModelInfo } from "../../core/types";
 import { LineChart } from "../../plot/chart";
 import { useLoad } from "../../ui/hooks";
 import { Failure, Waiting } from "../../ui/parts";
+import { Calibration } from "./calibration";
 import { type CardAnswer, certificateLines, historyOf } from "./card";
 import { Shares } from "./shares";
 
@@ -16,6 +17,7 @@ export function ModelView(props: { model: ModelInfo }) {
   const [problem, setProblem] = useState<string | null>(null);
   const loaded = useLoad(model.name, (signal) => get<CardAnswer>(`${modelPath(model.name)}/card`, signal));
   const card = loaded.value;
+  const history = card ? historyOf(card) : [];
   return (
     <main class="modelview">
       <header class="title">
@@ -35,54 +37,48 @@ export function ModelView(props: { model: ModelInfo }) {
       {!card && loaded.state === "loading" && <Waiting>Measuring how exactly the flow inverts…</Waiting>}
       {card && (
         <div class="cards">
-          <Evidence card={card} model={model} />
-          <section class="box">
-            <h2>How common each class is</h2>
-            <Shares classes={card.classes ?? model.classes} shares={card.class_shares ?? []} intervals={card.class_share_intervals ?? []} />
-          </section>
-          <Decisions card={card} />
-          <section class="box">
-            <h2>Certificate</h2>
-            <p class="why">A flow is only as good as its inverse. Measured, not assumed:</p>
-            <ul class="plain">
-              {certificateLines(card.certificates).map((line) => (
-                <li key={line.what}>
-                  <b>{line.what}</b> {line.text}
-                </li>
-              ))}
-            </ul>
-          </section>
-          {historyOf(card).length > 1 && (
-            <section class="box">
-              <h2>Training</h2>
-              <LineChart
-                label="Loss over training steps"
-                xName="steps"
-                yName="loss"
-                lines={[{ name: "loss", colour: ink.text, x: historyOf(card).map((r) => r.step), y: historyOf(card).map((r) => r.loss) }]}
-                height={160}
-              />
-            </section>
-          )}
-          <section class="box">
-            <h2>Card</h2>
-            <dl class="facts">
-              {facts(card, model).map(([name, value]) => (
-                <>
-                  <dt key={`${name} name`}>{name}</dt>
-                  <dd key={name}>{value}</dd>
-                </>
-              ))}
-            </dl>
-            {card.config !== undefined && card.config !== null && (
-              <details>
-                <summary>Every setting</summary>
-                <pre tabIndex={0} role="region" aria-label="Every setting">
-                  <code>{JSON.stringify(card.config, null, 2)}</code>
-                </pre>
-              </details>
+          <div class="column">
+            <Evidence card={card} />
+            <Calibration model={model} />
+            {history.length > 1 && (
+              <section class="box">
+                <h2>Training</h2>
+                <LineChart label="Loss over training steps" xName="steps" yName="loss" lines={[{ name: "loss", colour: ink.text, x: history.map((r) => r.step), y: history.map((r) => r.loss) }]} height={160} />
+              </section>
             )}
-          </section>
+          </div>
+          <div class="column">
+            <section class="box">
+              <h2>How common each class is</h2>
+              <Shares classes={card.classes ?? model.classes} shares={card.class_shares ?? []} intervals={card.class_share_intervals ?? []} />
+            </section>
+            <section class="box">
+              <h2>Certificate</h2>
+              <p class="why">A flow is only as good as its inverse. Measured, not assumed:</p>
+              <ul class="plain">
+                {certificateLines(card.certificates).map((line) => (
+                  <li key={line.what}>
+                    <b>{line.what}</b> {line.text}
+                  </li>
+                ))}
+              </ul>
+            </section>
+            <section class="box">
+              <h2>Card</h2>
+              <dl class="facts">
+                {facts(card, model).flatMap(([name, value]) => [<dt key={`${name}:`}>{name}</dt>, <dd key={name}>{value}</dd>])}
+              </dl>
+              {card.config !== undefined && card.config !== null && (
+                <details>
+                  <summary>Every setting</summary>
+                  <pre tabIndex={0} role="region" aria-label="Every setting">
+                    <code>{JSON.stringify(card.config, null, 2)}</code>
+                  </pre>
+                </details>
+              )}
+            </section>
+          </div>
+          <Decisions card={card} />
           <section class="box wide">
             <h2>Explain page</h2>
             <ExplainPage model={model} />
@@ -93,7 +89,7 @@ export function ModelView(props: { model: ModelInfo }) {
   );
 }
 
-function Evidence(props: { card: CardAnswer; model: ModelInfo }) {
+function Evidence(props: { card: CardAnswer }) {
   const { evidence } = props.card;
   return (
     <section class="box">
