@@ -33,7 +33,11 @@ export interface ModelInfo {
   dim: number;
   image: { height: number; width: number; channels: number } | null;
   layers: LayerInfo[];
-  data: { rows: number; labelled: number; name: string } | null;
+  /** `samples`: the model drew them itself, for want of data. */
+  data: { rows: number; labelled: number; name: string; samples?: boolean } | null;
+  /** Why there are no rows to look at. */
+  data_error?: string | null;
+  warnings?: string[];
   has_forest: boolean;
 }
 
@@ -75,6 +79,10 @@ export interface Counterfactual extends Decoded {
 }
 
 export interface TrustCard extends Decoded {
+  /** Its line in the file, or the name of the image. */
+  name?: string;
+  /** The class by the flow alone, to which log p(x) and the boundary belong. */
+  class_by_flow?: string;
   label: string | null;
   class: string;
   probabilities: number[];

@@ -87,15 +87,22 @@ export function boundaries(grid: Grid, n: number): [number, number][][] {
   for (let k = 0; k < n - 1; k++) {
     let any = false;
     for (let i = 0; i < w * h; i++) {
-      const margin = Math.max(0.02, certainty[i] / 255 - 0.5 / n);
+      // Between two classes the largest probability is a half: the field goes through zero there.
+      const margin = Math.max(0.02, (2 * certainty[i]) / 255 - 1);
       field[i] = classes[i] === k ? margin : -margin;
       any ||= classes[i] === k;
     }
     if (!any) continue;
-    const [shape] = contours().size([w, h]).thresholds([0])(field);
+    const [shape] = contours().size([w, h]).thresholds([0])(blurred(field, w, h));
     for (const polygon of shape.coordinates) for (const ring of polygon) found.push(...inside(ring as [number, number][], w, h));
   }
   return found;
+}
+
+/** Weights 1 2 1 across and down, so that the boundary is a line and not the steps of the cells. */
+function blurred(field: number[], w: number, h: number): number[] {
+  const across = field.map((v, i) => (i % w === 0 || i % w === w - 1 ? v : (field[i - 1] + 2 * v + field[i + 1]) / 4));
+  return across.map((v, i) => (i < w || i >= w * (h - 1) ? v : (across[i - w] + 2 * v + across[i + w]) / 4));
 }
 
 /** The stretches of a ring that do not lie on the frame of the grid. */

@@ -44,6 +44,7 @@ export function NeedsModel(props: { view: View; name: string | null; children: (
 export function NoRows(props: { what: string; model: ModelInfo }) {
   return (
     <Notice title="No rows to show">
+      {props.model.data_error && <p class="failure">{props.model.data_error}</p>}
       <p>{props.what} needs rows. Start the server with the table or the images:</p>
       <pre>
         <code>{`flowgmm serve ${props.model.name}.flow --data train.csv`}</code>

@@ -110,7 +110,7 @@ export const tests = {
         const [u, v] = [0.2 + 0.6 * ((i * 0.618) % 1), 0.2 + 0.6 * ((i * 0.414) % 1)];
         await page.mouse.click(box.x + u * box.width, box.y + v * box.height);
       }
-      assert.match(await name.textContent(), /^Row \d+$/);
+      assert.match(await name.textContent(), /^Row \d+/);
       await page.getByText("Typicality").last().waitFor();
       await page.getByText("Prediction set").waitFor();
       await page.getByText("Nearest labelled rows").waitFor();

@@ -212,6 +212,16 @@ function LoadedMap(props: { model: ModelInfo; data: MapData; version: number; on
           </span>
         </div>
         {problem && <Failure message={problem} />}
+        {model.data?.samples && (
+          <p class="why aside">
+            These rows were drawn by the model itself. To see yours: <code>flowgmm serve {model.name}.flow --data train.csv</code>
+          </p>
+        )}
+        {model.warnings?.map((warning) => (
+          <p key={warning} class="why aside">
+            {warning}
+          </p>
+        ))}
         <Plot
           xs={xs}
           ys={ys}

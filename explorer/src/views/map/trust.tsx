@@ -28,7 +28,9 @@ export function TrustCardView(props: {
   return (
     <article class="trust" aria-label={`Row ${row}`}>
       <header>
-        <h2>Row {row}</h2>
+        <h2>
+          Row {row} {card?.name !== undefined && card.name !== String(row) && <small>{card.name}</small>}
+        </h2>
         <button type="button" class="quiet" onClick={props.onClose}>
           Close
         </button>
@@ -45,6 +47,7 @@ export function TrustCardView(props: {
                 {card.class}
               </p>
               <p class="why">{verdict(card)}</p>
+              {card.class_by_flow !== undefined && card.class_by_flow !== card.class && <p class="why">The flow alone says {card.class_by_flow}.</p>}
             </div>
           </div>
           <Probabilities classes={model.classes} values={card.probabilities} set={card.set} />

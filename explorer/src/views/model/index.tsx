@@ -165,7 +165,7 @@ function ExplainPage(props: { model: ModelInfo }) {
       </>
     );
   }
-  return <iframe class="explain" sandbox="" title={`Explain page of ${props.model.name}`} src={`/api/v1${modelPath(props.model.name)}/page`} />;
+  return <iframe class="explain" sandbox="allow-scripts" title={`Explain page of ${props.model.name}`} src={`/api/v1${modelPath(props.model.name)}/page`} />;
 }
 
 function lead(model: ModelInfo): string {

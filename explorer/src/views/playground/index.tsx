@@ -194,7 +194,7 @@ export function Playground() {
         <div class={`stagegrid${two ? " two" : ""}`}>
           <div class="panels" ref={panels}>
             <DataPanel {...common} title={two ? "All points" : "Data x"} subtitle="data and decision regions" frame={frame} box={box} brush={brush} onDraw={draw} onStroke={() => setPast((old) => [...old.slice(-49), points])} />
-            {two && <DataPanel {...common} title="Labels alone" subtitle="the unlabelled points unused" frame={alone} box={box} brush={null} />}
+            {two && <DataPanel {...common} title="Labels alone" subtitle="unlabelled points unused" frame={alone} box={box} brush={null} />}
             <LatentPanel {...common} title={two ? "All points" : "Latent z = f(x)"} subtitle={two ? "latent space z = f(x)" : "a Gaussian for each class"} frame={frame} />
             {two && <LatentPanel {...common} title="Labels alone" subtitle="latent space z = f(x)" frame={alone} />}
           </div>
