@@ -1,5 +1,5 @@
 /** A canvas in CSS pixels, sharp on every screen. */
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 export function sharp(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D | null {
   const ratio = Math.min(3, devicePixelRatio || 1);
@@ -20,7 +20,8 @@ export function useDrawing(
   changes: unknown[],
 ) {
   const canvas = useRef<HTMLCanvasElement>(null);
-  useEffect(() => {
+  // Before the browser paints, so that what is drawn is never a frame late.
+  useLayoutEffect(() => {
     if (!canvas.current || width < 2 || height < 2) return;
     const context = sharp(canvas.current, width, height);
     if (context) draw(context);

@@ -131,7 +131,8 @@ export class Renderer {
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, 256, 1, 0, gl.RGBA, gl.UNSIGNED_BYTE, colours);
   }
 
-  draw(camera: Camera, ratio: number, moving: boolean, zoom: number): void {
+  /** Draws all points, or while the user moves as many as there is time for; returns how many. */
+  draw(camera: Camera, ratio: number, moving: boolean, zoom: number): number {
     const { gl } = this;
     const canvas = gl.canvas as HTMLCanvasElement;
     const [w, h] = [Math.max(1, Math.round(camera.width * ratio)), Math.max(1, Math.round(camera.height * ratio))];
@@ -144,7 +145,7 @@ export class Renderer {
     gl.clear(gl.COLOR_BUFFER_BIT);
     const n = this.order.length;
     const drawn = moving ? Math.min(n, this.budget) : n;
-    if (drawn === 0) return;
+    if (drawn === 0) return 0;
     const { x0, x1, y0, y1 } = this.extent;
     const [ux, uy] = [(x1 - x0) / 2, (y1 - y0) / 2];
     const [mx, my] = [(x0 + x1) / 2, (y0 + y1) / 2];
@@ -163,6 +164,7 @@ export class Renderer {
     gl.uniform1f(this.at.alpha, look.alpha);
     gl.uniform1f(this.at.round, size > 2.6 ? 1 : 0);
     gl.drawArrays(gl.POINTS, 0, Math.floor(drawn));
+    return Math.floor(drawn);
   }
 
   /** Fits the budget to the time that a frame of it took. */

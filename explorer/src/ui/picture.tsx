@@ -1,5 +1,5 @@
 /** Images on canvases, so that pixels stay pixels. */
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { bytesOf } from "../core/bytes";
 import type { Picture } from "../core/types";
 
@@ -29,7 +29,7 @@ export function PictureView(props: { picture: Picture; label: string; size?: "sm
   const canvas = useRef<HTMLCanvasElement>(null);
   const { height, width, channels } = props.picture;
   const pixels = useMemo(() => pixelsOf(props.picture), [props.picture]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (canvas.current) paint(canvas.current, height, width, channels, pixels);
   }, [pixels, height, width, channels]);
   return <canvas ref={canvas} class={`picture ${props.size ?? "medium"}`} role="img" aria-label={props.label} width={width} height={height} />;

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { extent, valueAt } from "../../src/plot/chart";
 import { boundaries, paintTint } from "../../src/plot/regions";
-import { added, boxOf, erased, obstacle, usedClasses } from "../../src/views/playground/points";
-import { latentGrid, nearest } from "../../src/views/playground/scene";
-import { lastUpTo } from "../../src/views/playground/run";
+import { added, boxOf, erased, nearest, obstacle, usedClasses } from "../../src/views/playground/points";
+import { latentGrid } from "../../src/views/playground/scene";
+import { lastUpTo, shareRight } from "../../src/views/playground/run";
 import { likeliest } from "../../src/views/latent/path";
 import { reliability } from "../../src/views/model/calibration";
 
@@ -51,6 +51,7 @@ test("in latent space a place belongs to the nearest mean, half and half between
   const middle = grid.certainty[36 * grid.w + 36];
   assert.ok(middle < 200 && middle >= 127, `certainty ${middle}`);
   assert.equal(grid.certainty[36 * grid.w + 20], 255);
+  assert.equal(shareRight({ means, latent: Float32Array.from([-3, 0, 3, 0, 2, 1]) }, [0, 1, 0]), 2 / 3);
 });
 
 test("the frame of a step is the last one up to it", () => {

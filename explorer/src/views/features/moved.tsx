@@ -1,5 +1,5 @@
 /** x(alpha) for a row of images or of table rows at once. */
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { cell } from "../../core/format";
 import type { Column, Picture, Row } from "../../core/types";
 import { PictureView, paint, pixelsOf } from "../../ui/picture";
@@ -39,7 +39,7 @@ export function MovedPictures(props: { images: Picture[][]; rows: number[]; at: 
 function Following(props: { shape: Picture; pixels: Uint8Array[]; at: number; label: string }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const { height, width, channels } = props.shape;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (canvas.current) paint(canvas.current, height, width, channels, props.pixels[props.at]);
   }, [props.pixels, props.at]);
   return <canvas ref={canvas} class="picture fill moving" width={width} height={height} role="img" aria-label={props.label} />;

@@ -1,5 +1,5 @@
 /** A straight line in latent space, decoded: the whole path is fetched once, so that the slider has nothing to wait for. */
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { modelPath, post } from "../../core/api";
 import { short } from "../../core/format";
 import { classColour } from "../../core/palette";
@@ -97,7 +97,7 @@ function FollowingPicture(props: { points: PathPoint[]; at: number }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const pixels = useMemo(() => props.points.map((p) => pixelsOf(p.image!)), [props.points]);
   const { height, width, channels } = props.points[0].image!;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (canvas.current) paint(canvas.current, height, width, channels, pixels[props.at]);
   }, [pixels, props.at]);
   return <canvas ref={canvas} class="picture big" width={width} height={height} role="img" aria-label="Image at this place of the path" />;

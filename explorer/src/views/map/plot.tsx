@@ -69,7 +69,8 @@ export function Plot(props: {
     const c = camera.current;
     if (!c || !renderer.current || !above.current) return;
     const began = performance.now();
-    renderer.current.draw(c, Math.min(2, devicePixelRatio || 1), moving.current, c.sx / home.current);
+    const drawn = renderer.current.draw(c, Math.min(2, devicePixelRatio || 1), moving.current, c.sx / home.current);
+    above.current.dataset.drawn = String(drawn);
     if (moving.current) {
       // Between frames that follow each other the clock shows what a frame costs, whoever draws it.
       const since = began - lastFrame.current;
@@ -86,11 +87,17 @@ export function Plot(props: {
   const stir = () => {
     moving.current = true;
     clearTimeout(rest.current);
-    rest.current = setTimeout(() => {
-      moving.current = false;
-      lastFrame.current = 0;
-      request();
-    }, 140);
+    rest.current = setTimeout(settle, 160);
+    request();
+  };
+  const settle = () => {
+    // As long as the hand holds the map, it moves.
+    if (pointers.current.size > 0) {
+      rest.current = setTimeout(settle, 160);
+      return;
+    }
+    moving.current = false;
+    lastFrame.current = 0;
     request();
   };
 

@@ -52,6 +52,16 @@ export function boxOf(xy: [number, number][]): Box {
   return { x0: cx - half, x1: cx + half, y0: cy - half, y1: cy + half };
 }
 
+/** The number of the nearest mean. */
+export function nearest(means: [number, number][], x: number, y: number): number {
+  let [best, distance] = [0, Infinity];
+  means.forEach(([mx, my], k) => {
+    const d = (mx - x) ** 2 + (my - y) ** 2;
+    if (d < distance) [best, distance] = [k, d];
+  });
+  return best;
+}
+
 /** Why a fit is not possible yet, in words; `null` if it is. */
 export function obstacle(points: Points): string | null {
   const classes = usedClasses(points.labels).length;

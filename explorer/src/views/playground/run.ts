@@ -3,7 +3,7 @@ import { isAbort, lines, messageOf, post } from "../../core/api";
 import { bytesOf, floatsOf } from "../../core/bytes";
 import type { FrameLine, Settings, Started } from "../../core/types";
 import type { Grid } from "../../plot/regions";
-import { type Box, type Points, usedClasses } from "./points";
+import { type Box, type Points, nearest, usedClasses } from "./points";
 
 export interface Frame {
   index: number;
@@ -27,6 +27,7 @@ export class Run {
   started: Started | null = null;
   readonly all: Frame[] = [];
   readonly alone: Frame[] = [];
+  private truth: number[] | null = null;
   private readonly control = new AbortController();
 
   constructor(private readonly changed: () => void) {}
@@ -34,10 +35,11 @@ export class Run {
   async start(points: Points, box: Box, settings: Settings, compare: boolean): Promise<void> {
     try {
       const order = usedClasses(points.labels);
+      this.truth = points.truth?.every((k) => order.includes(k)) ? points.truth.map((k) => order.indexOf(k)) : null;
       const request = {
         points: points.xy,
         labels: points.labels.map((label) => (label === null ? null : order.indexOf(label))),
-        truth: points.truth?.every((k) => order.includes(k)) ? points.truth.map((k) => order.indexOf(k)) : null,
+        truth: this.truth,
         bounds: [box.x0, box.x1, box.y0, box.y1],
         settings,
         labels_alone: compare,
@@ -87,7 +89,9 @@ export class Run {
       return this.become("failed");
     }
     if ("finished" in line) return this.become(this.status === "stopped" ? "stopped" : "finished");
-    (line.alone ? this.alone : this.all).push(decoded(line));
+    const frame = decoded(line);
+    if (frame.accuracy === null && this.truth) frame.accuracy = shareRight(frame, this.truth);
+    (line.alone ? this.alone : this.all).push(frame);
     this.changed();
   }
 
@@ -106,6 +110,12 @@ export function lastUpTo<T extends { step: number }>(frames: T[], step: number):
     else high = middle;
   }
   return frames[low - 1] ?? frames[0] ?? null;
+}
+
+/** Share of points whose nearest Gaussian is that of their true class. */
+export function shareRight(frame: { latent: Float32Array; means: [number, number][] }, truth: number[]): number {
+  const right = truth.filter((k, i) => nearest(frame.means, frame.latent[2 * i], frame.latent[2 * i + 1]) === k).length;
+  return right / Math.max(1, truth.length);
 }
 
 function decoded(line: FrameLine): Frame {

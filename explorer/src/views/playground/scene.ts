@@ -3,7 +3,7 @@ import { UNLABELLED, classColour, withAlpha } from "../../core/palette";
 import type { Ink, Shade } from "../../core/theme";
 import { marker } from "../../plot/marker";
 import { type Frame2, type Grid, drawRegions, toX, toY } from "../../plot/regions";
-import type { Box, Points } from "./points";
+import { type Box, type Points, nearest } from "./points";
 import type { Frame } from "./run";
 
 export interface Look {
@@ -110,15 +110,6 @@ export function latentBox(means: [number, number][]): Box {
   const reach = Math.max(0, ...means.map(([x, y]) => Math.max(Math.abs(x - cx), Math.abs(y - cy))));
   const half = reach + 3.4;
   return { x0: cx - half, x1: cx + half, y0: cy - half, y1: cy + half };
-}
-
-export function nearest(means: [number, number][], x: number, y: number): number {
-  let [best, distance] = [0, Infinity];
-  means.forEach(([mx, my], k) => {
-    const d = (mx - x) ** 2 + (my - y) ** 2;
-    if (d < distance) [best, distance] = [k, d];
-  });
-  return best;
 }
 
 let kept: { key: string; grid: Grid } | null = null;
