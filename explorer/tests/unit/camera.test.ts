@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { dataX, dataY, fitted, panned, resized, screenX, screenY, zoomed } from "../../src/scatter/camera";
+import { disc, plot } from "../../src/scatter/plain";
+import { DIMMED, HIDDEN, SHOWN, nextBudget, pointLook } from "../../src/scatter/points";
 import { PointIndex } from "../../src/scatter/point-index";
 
 const extent = { x0: -2, x1: 2, y0: 0, y1: 1 };
@@ -36,4 +38,38 @@ test("the nearest point is found, hidden ones are not", () => {
   assert.equal(index.nearest(1.04, 0.5, 0.5, 0.5, Uint8Array.from([1, 1, 1, 1])), 1);
   assert.equal(index.nearest(1.04, 0.5, 0.5, 0.5, Uint8Array.from([1, 0, 1, 1])), 2);
   assert.equal(index.nearest(-1, 0.5, 0.2, 0.2, Uint8Array.from([1, 1, 1, 1])), null);
+});
+
+test("points are painted where they are, hidden ones and those without a place are not", () => {
+  const [w, h] = [8, 8];
+  const out = new Uint8ClampedArray(4 * w * h);
+  const table = new Uint8Array(1024);
+  table.set([0, 0, 0, 255], 0);
+  const places = Float32Array.from([2, 2, 5, 5, NaN, 3, 6, 2, 100, 100]);
+  const looks = Uint8Array.from([0, SHOWN, 0, HIDDEN, 0, SHOWN, 0, DIMMED, 0, SHOWN]);
+  plot(out, w, h, places, looks, 5, { x: 0, y: 0, sx: 1, sy: 1 }, table, [255, 255, 255], 1, 1);
+  const dark = Array.from({ length: w * h }, (_, i) => out[4 * i]).map((v, i) => [v, i % w, i >> 3]).filter(([v]) => v < 255);
+  assert.equal(dark.length, 2);
+  assert.deepEqual(dark[0].slice(1), [2, 2]);
+  assert.ok(dark[0][0] < 5);
+  assert.deepEqual(dark[1].slice(1), [6, 2]);
+  assert.ok(dark[1][0] > 200, "a dimmed point is faint");
+});
+
+test("a small point is a square, a large one a disc", () => {
+  assert.equal(disc(2).length / 2, 4);
+  assert.ok(disc(9).length / 2 < 81 && disc(9).length / 2 > 55);
+});
+
+test("the budget falls when frames are slow, grows when they are quick, and never below a sample", () => {
+  assert.equal(nextBudget(Infinity, 200_000, 60), 150_000);
+  assert.equal(Math.round(nextBudget(100_000, 200_000, 10)), 115_000);
+  assert.equal(nextBudget(20_000, 200_000, 500), 20_000);
+  assert.equal(nextBudget(Infinity, 200_000, 10), Infinity);
+});
+
+test("more points are smaller and fainter", () => {
+  const [few, many] = [pointLook(1000, 800_000, 1), pointLook(1_000_000, 800_000, 1)];
+  assert.ok(few.size > many.size && few.alpha > many.alpha);
+  assert.ok(pointLook(1_000_000, 800_000, 50).size > many.size);
 });

@@ -8,7 +8,7 @@ import { useShade } from "../../core/theme";
 import type { Mark, ModelInfo } from "../../core/types";
 import type { Extent } from "../../scatter/camera";
 import { MISSING, type Range, codesToBytes, maskOf, rangeOf, toBytes } from "../../scatter/numbers";
-import { DIMMED, HIDDEN, SHOWN } from "../../scatter/renderer";
+import { DIMMED, HIDDEN, SHOWN } from "../../scatter/points";
 import { useLoad } from "../../ui/hooks";
 import { NoRows } from "../../ui/needs-model";
 import { Choice, Failure, Segmented, Waiting } from "../../ui/parts";

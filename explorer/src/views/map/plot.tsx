@@ -1,12 +1,16 @@
 /** The points themselves: pan, zoom, lasso, pointing at one. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { short, ticks } from "../../core/format";
+import { rgb } from "../../core/palette";
+import { route } from "../../core/route";
 import { useInk, useShade } from "../../core/theme";
 import { FONT, sharp } from "../../plot/canvas";
 import { type Camera, type Extent, dataX, dataY, fitted, panned, resized, screenX, screenY, zoomed } from "../../scatter/camera";
 import { rowsInside } from "../../scatter/numbers";
 import { PointIndex } from "../../scatter/point-index";
-import { Renderer } from "../../scatter/renderer";
+import { type PointRenderer, hasGraphicsCard } from "../../scatter/points";
+import { PlainRenderer } from "../../scatter/plain";
+import { WebGlRenderer } from "../../scatter/webgl";
 import { useSize } from "../../ui/hooks";
 
 export type Tool = "move" | "lasso";
@@ -47,7 +51,7 @@ export function Plot(props: {
   const ink = useInk();
   const points = useRef<HTMLCanvasElement>(null);
   const above = useRef<HTMLCanvasElement>(null);
-  const renderer = useRef<Renderer | null>(null);
+  const renderer = useRef<PointRenderer | null>(null);
   const camera = useRef<Camera | null>(null);
   const home = useRef(1);
   const lasso = useRef<[number, number][]>([]);
@@ -58,7 +62,6 @@ export function Plot(props: {
   const rest = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const queued = useRef(false);
   const lastFrame = useRef(0);
-  const [missing, setMissing] = useState(false);
   const [said, setSaid] = useState<{ text: string; x: number; y: number } | null>(null);
   const index = useMemo(() => ({ made: null as PointIndex | null }), [props.xs, props.ys]);
   const now = useRef(props);
@@ -194,8 +197,10 @@ export function Plot(props: {
 
   useEffect(() => {
     if (!points.current) return;
-    renderer.current = Renderer.on(points.current);
-    setMissing(renderer.current === null);
+    const forced = route.get().query.get("renderer");
+    const shaders = forced === "webgl" || (forced !== "plain" && hasGraphicsCard());
+    renderer.current = (shaders ? WebGlRenderer.on(points.current) : null) ?? PlainRenderer.on(points.current);
+    points.current.dataset.renderer = renderer.current instanceof WebGlRenderer ? "webgl" : "plain";
     return () => {
       renderer.current?.destroy();
       renderer.current = null;
@@ -221,9 +226,9 @@ export function Plot(props: {
     request();
   }, [props.entries, props.states, props.xs, props.ys]);
   useEffect(() => {
-    renderer.current?.setTable(props.table);
+    renderer.current?.setTable(props.table, rgb(ink.panel));
     request();
-  }, [props.table]);
+  }, [props.table, ink]);
   useEffect(request, [props.chosen, props.badges, props.names, props.xName, props.yName, shade]);
 
   const reset = () => {
@@ -345,7 +350,6 @@ export function Plot(props: {
         onDblClick={reset}
         onKeyDown={key}
       />
-      {missing && <p class="hint">This browser has no WebGL 2, which the map is drawn with.</p>}
       {said && (
         <div class="tip" style={{ left: `${Math.min(said.x + 14, Math.max(0, width - 190))}px`, top: `${said.y + 16}px` }}>
           {said.text}

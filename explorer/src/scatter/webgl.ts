@@ -2,16 +2,11 @@
  * Points by WebGL 2: one vertex for each row, its colour looked up in a table of 256.
  *
  * Written out instead of taken from regl-scatterplot, because regl makes code out of strings at run time, which the page's
- * content security policy forbids. Points are kept in a shuffled order: while the user moves, only as many are drawn as the
- * machine manages in a frame, and these are a fair sample; when the hand rests, all of them are.
+ * content security policy forbids.
  */
 import type { Camera, Extent } from "./camera";
 import { shuffled } from "./numbers";
-
-/** What becomes of a row. */
-export const HIDDEN = 0;
-export const SHOWN = 1;
-export const DIMMED = 2;
+import { HIDDEN, type PointRenderer, nextBudget, pointLook } from "./points";
 
 const VERTEX = `#version 300 es
 layout(location = 0) in vec2 place;
@@ -45,9 +40,7 @@ void main() {
   pixel = colour;
 }`;
 
-const SLOWEST_MS = 24;
-
-export class Renderer {
+export class WebGlRenderer implements PointRenderer {
   private readonly gl: WebGL2RenderingContext;
   private readonly program: WebGLProgram;
   private readonly vertices: WebGLVertexArrayObject;
@@ -59,13 +52,12 @@ export class Renderer {
   private look = new Uint8Array(0);
   private extent: Extent = { x0: 0, x1: 1, y0: 0, y1: 1 };
   private shown = 0;
-  /** Points that are drawn while the user moves. */
   budget = Infinity;
 
   /** `null` if the browser has no WebGL 2. */
-  static on(canvas: HTMLCanvasElement): Renderer | null {
+  static on(canvas: HTMLCanvasElement): WebGlRenderer | null {
     const gl = canvas.getContext("webgl2", { antialias: false, alpha: true, depth: false, stencil: false, premultipliedAlpha: true });
-    return gl ? new Renderer(gl) : null;
+    return gl ? new WebGlRenderer(gl) : null;
   }
 
   private constructor(gl: WebGL2RenderingContext) {
@@ -89,7 +81,7 @@ export class Renderer {
     gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
   }
 
-  /** Places, [n]; the extent maps to -1..=1 so that single precision is enough at every zoom. */
+  /** The extent maps to -1..=1, so that single precision is enough at every zoom. */
   setPlaces(xs: Float32Array, ys: Float32Array, extent: Extent): void {
     const n = xs.length;
     if (this.order.length !== n) {
@@ -110,7 +102,6 @@ export class Renderer {
     this.gl.bufferData(this.gl.ARRAY_BUFFER, places, this.gl.STATIC_DRAW);
   }
 
-  /** For each row the entry of the colour table and what becomes of it (`HIDDEN`, `SHOWN`, `DIMMED`). */
   setLooks(entries: Uint8Array, states: Uint8Array): void {
     const n = this.order.length;
     this.shown = 0;
@@ -124,14 +115,12 @@ export class Renderer {
     this.gl.bufferData(this.gl.ARRAY_BUFFER, this.look, this.gl.DYNAMIC_DRAW);
   }
 
-  /** 256 colours, RGBA. */
-  setTable(colours: Uint8Array): void {
+  setTable(colours: Uint8Array, _ground: [number, number, number]): void {
     const { gl } = this;
     gl.bindTexture(gl.TEXTURE_2D, this.table);
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, 256, 1, 0, gl.RGBA, gl.UNSIGNED_BYTE, colours);
   }
 
-  /** Draws all points, or while the user moves as many as there is time for; returns how many. */
   draw(camera: Camera, ratio: number, moving: boolean, zoom: number): number {
     const { gl } = this;
     const canvas = gl.canvas as HTMLCanvasElement;
@@ -167,25 +156,13 @@ export class Renderer {
     return Math.floor(drawn);
   }
 
-  /** Fits the budget to the time that a frame of it took. */
   learn(milliseconds: number): void {
-    const n = this.order.length;
-    const now = Math.min(n, this.budget);
-    if (milliseconds > SLOWEST_MS) this.budget = Math.max(20_000, now * 0.75);
-    else if (milliseconds < 0.75 * SLOWEST_MS && now < n) this.budget = now * 1.15;
+    this.budget = nextBudget(this.budget, this.order.length, milliseconds);
   }
 
   destroy(): void {
     this.gl.getExtension("WEBGL_lose_context")?.loseContext();
   }
-}
-
-/** Size in pixels and opacity of points, so that a thousand and a million of them both read as a density. */
-export function pointLook(n: number, area: number, zoom: number): { size: number; alpha: number } {
-  const room = Math.sqrt(area / n);
-  const size = Math.min(9, Math.max(1.6, 0.46 * room) * Math.max(1, zoom) ** 0.35);
-  const alpha = Math.min(0.9, Math.max(0.25, 0.15 * room) * Math.max(1, zoom) ** 0.3);
-  return { size, alpha };
 }
 
 function program(gl: WebGL2RenderingContext): WebGLProgram {
