@@ -32,5 +32,7 @@ export function PictureView(props: { picture: Picture; label: string; size?: "sm
   useLayoutEffect(() => {
     if (canvas.current) paint(canvas.current, height, width, channels, pixels);
   }, [pixels, height, width, channels]);
-  return <canvas ref={canvas} class={`picture ${props.size ?? "medium"}`} role="img" aria-label={props.label} width={width} height={height} />;
+  // Without a label it is decoration: what it belongs to has a name of its own.
+  const said = props.label === "" ? ({ "aria-hidden": "true" } as const) : ({ role: "img", "aria-label": props.label } as const);
+  return <canvas ref={canvas} class={`picture ${props.size ?? "medium"}`} {...said} width={width} height={height} />;
 }

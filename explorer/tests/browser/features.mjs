@@ -34,11 +34,11 @@ export const tests = {
     run: async ({ page, base }) => {
       await page.goto(`${base}/#/features/digits`);
       await page.locator(".picture.moving").nth(7).waitFor({ timeout: 60_000 });
-      const options = await page.getByLabel("Layer").locator("option").evaluateAll((all) => all.map((o) => o.value));
+      const options = await page.getByLabel("Layer", { exact: true }).locator("option").evaluateAll((all) => all.map((o) => o.value));
       assert.ok(options.length > 3, `${options.length} layers`);
       await page.locator(".wall .sheet button").first().waitFor();
       await page.locator(".wall .sheet button").nth(1).click();
-      assert.match(page.url(), /channel=1/);
+      await page.waitForFunction(() => location.hash.includes("channel=1"));
       const place = page.getByRole("application", { name: /Place on the image/ });
       if ((await place.count()) > 0) {
         await place.click();
@@ -47,7 +47,7 @@ export const tests = {
         await page.getByRole("button", { name: "Everywhere" }).click();
         await page.getByText("everywhere", { exact: true }).waitFor();
       }
-      await page.getByLabel("Layer").selectOption(options[options.length - 1]);
+      await page.getByLabel("Layer", { exact: true }).selectOption(options[options.length - 1]);
       await page.waitForFunction((layer) => location.hash.includes(`layer=${layer}`), options[options.length - 1]);
       await page.locator(".picture.moving").nth(7).waitFor();
     },

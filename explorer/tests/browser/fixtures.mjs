@@ -1,5 +1,6 @@
 // Small models to look at, made with the program under test: a table with hostile names, and handwritten digits as images.
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -43,6 +44,12 @@ export function table(n, seed) {
 export async function makeModels(program, folder) {
   await mkdir(folder, { recursive: true });
   const at = (name) => join(folder, name);
+  const made = {
+    table: { model: at("flowers.flow"), data: at("flowers.csv") },
+    images: { model: at("digits.flow"), data: at("digits.idx3"), labels: at("digits.idx1") },
+  };
+  // A folder that was named by FLOWGMM_TEST_MODELS may hold them already.
+  if (existsSync(made.table.model) && existsSync(made.images.model)) return made;
   const quiet = { maxBuffer: 1 << 26 };
   await writeFile(at("flowers.csv"), table(1200, 1));
   await run(program, ["fit", at("flowers.csv"), "--label", "kind", "--steps", "400", "--model", at("flowers.flow"), "--quiet"], quiet);
@@ -50,10 +57,7 @@ export async function makeModels(program, folder) {
   await digits(at("demo/digits-train.csv"), at);
   const images = ["fit", at("digits.idx3"), "--labels", at("digits.idx1"), "--unlabelled", at("more.idx3"), "--steps", "150", "--model", at("digits.flow"), "--quiet"];
   await run(program, images, quiet);
-  return {
-    table: { model: at("flowers.flow"), data: at("flowers.csv") },
-    images: { model: at("digits.flow"), data: at("digits.idx3"), labels: at("digits.idx1") },
-  };
+  return made;
 }
 
 /** The digits of the demo, 8 x 8 with values of 0 to 16, as IDX files. */

@@ -6,6 +6,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
+import { dev } from "../../scripts/dev.mjs";
 
 /** The status of a run that could not be made here, as for automake. */
 export const SKIPPED = 77;
@@ -94,7 +95,13 @@ export async function serve(program, args) {
     const answer = await fetch(`${base}/api/v1/models`).catch(() => null);
     if (answer?.ok) {
       await answer.text();
-      return { base, pid: child.pid, said: () => said, stop: () => stop(child) };
+      // EXPLORER_DIST=1 looks at dist/ as it is now, instead of the files inside the program.
+      const page = process.env.EXPLORER_DIST === "1" ? await dev(base) : null;
+      const end = async () => {
+        page?.stop();
+        await stop(child);
+      };
+      return { base: page?.base ?? base, pid: child.pid, said: () => said, stop: end };
     }
     await answer?.text().catch(() => "");
     await sleep(100);

@@ -120,8 +120,9 @@ export const tests = {
       assert.ok(Math.abs(sum - 100) < 0.4, `probabilities sum to ${sum} %`);
       assert.match(page.url(), /row=\d+/);
       await axe();
-      await page.locator(".nearest button").first().click();
-      await page.waitForFunction((old) => document.querySelector(".trust h2")?.textContent !== old, await name.textContent()).catch(() => undefined);
+      const before = await name.textContent();
+      await page.locator(".nearest button").last().click();
+      await page.waitForFunction((old) => document.querySelector(".trust h2")?.textContent !== old, before);
       await page.getByRole("link", { name: "Walk across the boundary" }).click();
       await page.getByRole("heading", { name: /Latent space/ }).waitFor();
     },
