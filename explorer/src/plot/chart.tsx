@@ -26,7 +26,7 @@ export function LineChart(props: {
   const [attach, { width }] = useSize<HTMLElement>();
   const height = props.height ?? 150;
   const ink = useInk();
-  const pad = { left: 46, right: 10, top: 10, bottom: 26 };
+  const pad = { left: 46, right: 18, top: 10, bottom: 26 };
   const [x0, x1] = props.xRange ?? extent(props.lines.map((line) => line.x), 1);
   const [y0, y1] = props.yRange ?? padded(extent(props.lines.map((line) => line.y), 0.98));
   const toX = (x: number) => pad.left + ((x - x0) / (x1 - x0 || 1)) * (width - pad.left - pad.right);

@@ -114,22 +114,24 @@ export function plot(
     const a = strengths[(state === DIMMED ? 512 : 256) + entry];
     const [r, g, b] = [table[4 * entry], table[4 * entry + 1], table[4 * entry + 2]];
     const corner = (py - reach) * w + px - reach;
-    for (let s = 0; s < stamp.length; s += 2) {
+    for (let s = 0; s < stamp.length; s += 3) {
       const at = 4 * (corner + stamp[s + 1] * w + stamp[s]);
-      out[at] += ((r - out[at]) * a) >> 8;
-      out[at + 1] += ((g - out[at + 1]) * a) >> 8;
-      out[at + 2] += ((b - out[at + 2]) * a) >> 8;
+      const strength = (a * stamp[s + 2]) >> 8;
+      out[at] += ((r - out[at]) * strength) >> 8;
+      out[at + 1] += ((g - out[at + 1]) * strength) >> 8;
+      out[at + 2] += ((b - out[at + 2]) * strength) >> 8;
     }
   }
 }
 
-/** Columns and rows of the pixels of a disc of a diameter; a square if it is small. */
+/** Column, row and coverage (of 256) of the pixels of a disc of a diameter; a square if it is small. */
 export function disc(side: number): Int32Array {
   const found: number[] = [];
   const middle = (side - 1) / 2;
   for (let y = 0; y < side; y++) {
     for (let x = 0; x < side; x++) {
-      if (side < 3 || (x - middle) ** 2 + (y - middle) ** 2 <= (side / 2) ** 2) found.push(x, y);
+      const covered = side < 3 ? 1 : Math.min(1, Math.max(0, side / 2 + 0.5 - Math.hypot(x - middle, y - middle)));
+      if (covered > 0) found.push(x, y, Math.round(256 * covered));
     }
   }
   return Int32Array.from(found);

@@ -1,6 +1,7 @@
 /** The histogram of a channel's activations, with alpha as a handle on it. */
 import { useEffect, useState } from "preact/hooks";
 import { short } from "../../core/format";
+import { withAlpha } from "../../core/palette";
 import { useInk } from "../../core/theme";
 import type { Histogram } from "../../core/types";
 import { FONT, useDrawing } from "../../plot/canvas";
@@ -30,7 +31,7 @@ export function AlphaHistogram(props: { histogram: Histogram | null; failed: str
           const [a0, a1] = [(histogram.edges[b] - histogram.mean) / histogram.sigma, (histogram.edges[b + 1] - histogram.mean) / histogram.sigma];
           if (a1 < -REACH || a0 > REACH) return;
           const h = (n / top) * (BASE - 8);
-          context.fillStyle = ink.line;
+          context.fillStyle = withAlpha(ink.faint, 0.55);
           context.fillRect(toX(a0), BASE - h, Math.max(1, toX(a1) - toX(a0) - 0.5), h);
         });
       }

@@ -66,7 +66,7 @@ function Features(props: { model: ModelInfo; layers: (LayerInfo & { index: numbe
       <div class="bench">
         <aside class="controls">
           <Choice label="Layer" value={String(layer.index)} options={layers.map((l) => [String(l.index), layerName(l)] as const)} onChange={choose} />
-          <Slider label="Channel" value={channel} min={0} max={layer.channels - 1} step={1} show={`${channel} of ${layer.channels}`} disabled={layer.channels < 2} onInput={setChannel} />
+          <Slider label="Channel" value={channel} min={0} max={layer.channels - 1} step={1} show={`${channel} (0 to ${layer.channels - 1})`} disabled={layer.channels < 2} onInput={setChannel} />
           <AlphaHistogram histogram={histogram.value} failed={histogram.state === "failed" ? histogram.message : null} alpha={alpha} onAlpha={setAlpha} />
           {spatial && (
             <PlaceGrid height={layer.height!} width={layer.width!} place={place} onPlace={setPlace} />

@@ -204,6 +204,7 @@ export function Playground() {
               at={shown}
               following={following && !playing}
               playing={playing}
+              wide={two}
               onSeek={(index) => (setPlaying(false), setFollowing(false), setAt(index))}
               onLive={() => (setPlaying(false), setFollowing(true))}
               onPause={() => (playing ? setPlaying(false) : void run?.command("pause"))}

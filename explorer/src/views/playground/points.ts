@@ -47,7 +47,7 @@ export function boxOf(xy: [number, number][]): Box {
     y0 = Math.min(y0, y);
     y1 = Math.max(y1, y);
   }
-  const half = 0.5 * 1.3 * Math.max(x1 - x0, y1 - y0, 1);
+  const half = 0.575 * Math.max(x1 - x0, y1 - y0, 1e-3);
   const [cx, cy] = [(x0 + x1) / 2, (y0 + y1) / 2];
   return { x0: cx - half, x1: cx + half, y0: cy - half, y1: cy + half };
 }

@@ -1,6 +1,6 @@
 /** Time: pause, one frame on, back to any frame that was. */
 import { LineChart } from "../../plot/chart";
-import { short } from "../../core/format";
+import { percent, short } from "../../core/format";
 import { useInk } from "../../core/theme";
 import type { Frame, Run } from "./run";
 
@@ -8,6 +8,8 @@ export function Transport(props: {
   run: Run | null;
   at: number;
   following: boolean;
+  /** Whether there is room for the curve of accuracies, too. */
+  wide: boolean;
   playing: boolean;
   onSeek: (at: number) => void;
   onLive: () => void;
@@ -22,6 +24,8 @@ export function Transport(props: {
   const moving = run?.status === "training" || run?.status === "starting";
   const last = Math.max(0, frames.length - 1);
   const lines = run ? [curve("all points", ink.text, run.all, false), ...(run.alone.length > 0 ? [curve("labels alone", ink.faint, run.alone, true)] : [])] : [];
+  const known = frames.length > 0 && frames[0].accuracy !== null;
+  const scores = lines.length > 1 && known ? lines.map((line, i) => ({ ...line, y: (i === 0 ? run!.all : run!.alone).map((f) => f.accuracy ?? NaN) })) : [];
   return (
     <section class="transport" aria-label="Time">
       <div class="buttons">
@@ -66,6 +70,19 @@ export function Transport(props: {
           lines={lines}
           cursor={frame?.step ?? null}
           xRange={[0, frame?.of ?? 1]}
+          height={132}
+          onPick={(step) => props.onSeek(nearestFrame(frames, step))}
+        />
+      )}
+      {props.wide && scores.length > 0 && (
+        <LineChart
+          label={`Share of points predicted right over steps, now ${percent(frame?.accuracy)}`}
+          xName="steps"
+          yName="share right"
+          lines={scores}
+          cursor={frame?.step ?? null}
+          xRange={[0, frame?.of ?? 1]}
+          yRange={[0, 1]}
           height={132}
           onPick={(step) => props.onSeek(nearestFrame(frames, step))}
         />
