@@ -25,6 +25,7 @@ use crate::{
     prepared::{Prepared, Shown},
     recipe::Decision,
     rows::Rows,
+    snapshot::Snapshot,
 };
 use flowgmm_core::{
     Engine, Flow, FlowGmm, Mixture, MixtureSpec, MixtureValues, Prior,
@@ -148,6 +149,7 @@ impl<'a> Fitter<'a> {
         if let Some(saved) = saved.take() {
             saved.restore(&mut state)?;
         }
+        observer.snapshot(&Snapshot { state: &state, preprocess: &problem.preprocess });
         let (trained, held) = beside(
             observer,
             |observer| self.train(train, &problem, &rows, seed, state, &progress, observer),

@@ -126,7 +126,7 @@ pub trait Observer: Send {
     /// The loss of a training step.
     fn loss(&mut self, _loss: f64) {}
 
-    /// The model as it is after a training step, for whoever wants to look at it.
+    /// The model as it is before the first training step and after each, for whoever wants to look at it.
     fn snapshot(&mut self, _snapshot: &Snapshot) {}
 
     /// An epoch of training ended.

@@ -42,6 +42,9 @@ pub struct Points {
     pub truth: Option<Vec<usize>>,
     /// The names of the classes.
     pub classes: Vec<String>,
+    /// What frames show; a square around the points, if absent.
+    #[serde(skip)]
+    bounds: Option<[f64; 4]>,
 }
 
 impl Points {
@@ -80,7 +83,7 @@ impl Points {
             return wrong("all points are in one place; draw some elsewhere".into());
         }
         let classes = (1..=k).map(|k| format!("class {k}")).collect();
-        Ok(Self { points, labels, truth: None, classes })
+        Ok(Self { points, labels, truth: None, classes, bounds: None })
     }
 
     /// `n` points of one of the paper's toys, `labels` of them labelled, evenly over the classes.
@@ -105,6 +108,30 @@ impl Points {
         Ok(Self { truth: Some(drawn.y().to_vec()), ..Self::new(points, shown)? })
     }
 
+    /// The points with the class of each, which frames tell the accuracy by and the fit does not see.
+    pub fn with_truth(self, truth: Vec<usize>) -> Result<Self> {
+        match truth.len() == self.points.len() {
+            true => Ok(Self { truth: Some(truth), ..self }),
+            false => Err(Error::Request(format!(
+                "{} true classes for {} points: one for each is needed",
+                truth.len(),
+                self.points.len()
+            ))),
+        }
+    }
+
+    /// The points with the square that frames show: x from, x to, y from, y to.
+    pub fn with_bounds(self, bounds: [f64; 4]) -> Result<Self> {
+        let [x0, x1, y0, y1] = bounds;
+        let sound = bounds.iter().all(|v| v.is_finite() && v.abs() <= 1e6) && x0 < x1 && y0 < y1;
+        match sound {
+            true => Ok(Self { bounds: Some(bounds), ..self }),
+            false => {
+                Err(Error::Request("bounds are x from, x to, y from, y to, each from below its to".into()))
+            }
+        }
+    }
+
     fn x(&self) -> Array2<f64> {
         Array2::from_shape_fn((self.points.len(), 2), |(i, j)| self.points[i][j])
     }
@@ -118,11 +145,15 @@ impl Points {
         )?)
     }
 
-    /// The square around all points with some room: x from, x to, y from, y to.
+    /// What frames show: the bounds given, or a square around all points and the unit square, with some room.
     fn square(&self) -> [f64; 4] {
+        if let Some(bounds) = self.bounds {
+            return bounds;
+        }
         let range = |d: usize| {
-            let of = |pick: fn(f64, f64) -> f64| self.points.iter().map(|p| p[d]).reduce(pick).unwrap_or(0.0);
-            [of(f64::min), of(f64::max)]
+            let of =
+                |pick: fn(f64, f64) -> f64, start: f64| self.points.iter().map(|p| p[d]).fold(start, pick);
+            [of(f64::min, -1.0), of(f64::max, 1.0)]
         };
         let (x, y) = (range(0), range(1));
         let half = 0.575 * (x[1] - x[0]).max(y[1] - y[0]);
@@ -365,7 +396,7 @@ impl Observer for Show<'_> {
 
     fn snapshot(&mut self, snapshot: &Snapshot) {
         let step = snapshot.step();
-        let regular = step == 1 || step == self.steps || step.is_multiple_of(self.every);
+        let regular = step == self.steps || step.is_multiple_of(self.every);
         let wanted = self.training && (self.watch.wants_frame() || regular || self.last.elapsed() > SLOWEST);
         if wanted {
             let frame = self.frame(snapshot);
@@ -410,7 +441,7 @@ mod tests {
         let model = fit(&moons, &small(300), Seen::All, &mut keep).unwrap();
         let frames = keep.0;
         let (first, last) = (&frames[0], &frames[frames.len() - 1]);
-        assert_eq!((first.step, last.step, last.of), (1, 300, 300));
+        assert_eq!((first.step, first.loss, last.step, last.of), (0, None, 300, 300));
         assert!(frames.windows(2).all(|pair| pair[0].step < pair[1].step));
         assert!(last.accuracy.unwrap() > 0.9, "{:?}", last.accuracy);
         let z = model.encode(moons.x().view());
@@ -442,6 +473,9 @@ mod tests {
         assert!(Points::new(vec![[f64::NAN, 0.0]; 2], vec![Some(0), Some(1)]).is_err());
         assert!(Points::toy("squares", 100, 5, 0).is_err());
         assert!(Settings { steps: 0, ..Settings::default() }.config().is_err());
+        let two = || Points::new(vec![[0.0, 0.5], [3.0, 1.0]], vec![Some(0), Some(1)]).unwrap();
+        assert!(two().with_truth(vec![0]).is_err() && two().with_bounds([0.0, 0.0, 1.0, 2.0]).is_err());
+        assert_eq!(two().with_bounds([-1.0, 2.0, -3.0, 4.0]).unwrap().square(), [-1.0, 2.0, -3.0, 4.0]);
         let toy = Points::toy("pinwheel", 100, 3, 0).unwrap();
         assert_eq!(toy.labels.iter().flatten().count(), 5, "every class has one");
     }

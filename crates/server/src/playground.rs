@@ -104,6 +104,8 @@ struct Steering {
     stopped: bool,
     /// Steps that each fit may take while paused.
     owed: [usize; 2],
+    /// The step of each fit's last frame; fits beside each other go on in step.
+    shown: [Option<usize>; 2],
 }
 
 impl Run {
@@ -134,8 +136,9 @@ impl Run {
         self.changed.send_modify(|count| *count += 1);
     }
 
-    /// One of the fits ended.
-    fn ended(&self, result: std::result::Result<(), Failure>) {
+    /// One of the fits ended; the other need not wait for it.
+    fn ended(&self, side: usize, result: std::result::Result<(), Failure>) {
+        self.steer(|steering| steering.shown[side] = Some(usize::MAX));
         let last = self.running.fetch_sub(1, Ordering::SeqCst) == 1;
         let mut kept = self.kept();
         match result {
@@ -189,6 +192,7 @@ struct Watcher {
 impl Watch for Watcher {
     fn frame(&mut self, frame: Frame) {
         self.run.add(&frame, self.side == 1);
+        self.run.steer(|steering| steering.shown[self.side] = Some(frame.step));
     }
 
     fn wants_frame(&mut self) -> bool {
@@ -201,6 +205,11 @@ impl Watch for Watcher {
         loop {
             if steering.stopped {
                 return Control::Stop;
+            }
+            // Ahead of the other: wait for it.
+            if steering.shown[self.side] > steering.shown[1 - self.side] {
+                steering = self.run.wake.wait(steering).unwrap_or_else(PoisonError::into_inner);
+                continue;
             }
             if !steering.paused {
                 return Control::Continue;
@@ -226,6 +235,8 @@ struct Asked {
     labels_alone: bool,
     #[serde(default)]
     paused: bool,
+    truth: Option<Vec<usize>>,
+    bounds: Option<[f64; 4]>,
     toy: Option<ToyAsked>,
 }
 
@@ -268,11 +279,23 @@ pub async fn begin(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) 
             Some(toy) => Points::toy(&toy.name, toy.rows, toy.labels, toy.seed)?,
             None => Points::new(asked.points, asked.labels)?,
         };
+        let points = match asked.truth {
+            Some(truth) => points.with_truth(truth)?,
+            None => points,
+        };
+        let points = match asked.bounds {
+            Some(bounds) => points.with_bounds(bounds)?,
+            None => points,
+        };
         asked.settings.check()?;
         let run = Arc::new(Run {
             frames: Mutex::default(),
             changed: watch::Sender::new(0),
-            steering: Mutex::new(Steering { paused: asked.paused, ..Steering::default() }),
+            steering: Mutex::new(Steering {
+                paused: asked.paused,
+                shown: [None, if asked.labels_alone { None } else { Some(usize::MAX) }],
+                ..Steering::default()
+            }),
             wake: Condvar::new(),
             running: AtomicUsize::new(1 + usize::from(asked.labels_alone)),
             began: Instant::now(),
@@ -304,14 +327,17 @@ fn spawn(run: Arc<Run>, side: usize, seen: Seen, points: Points, settings: Setti
                     })
                     .map_err(Failure::from),
             };
-            run.ended(match result {
-                Err(failure) if failure.status == StatusCode::CONFLICT => Ok(()), // stopped, as somebody asked
-                other => other,
-            });
+            run.ended(
+                side,
+                match result {
+                    Err(failure) if failure.status == StatusCode::CONFLICT => Ok(()), // stopped, as somebody asked
+                    other => other,
+                },
+            );
         }
     };
     if thread::Builder::new().name("playground".into()).spawn(work).is_err() {
-        run.ended(Err(Failure::busy("no thread is free for the fit")));
+        run.ended(side, Err(Failure::busy("no thread is free for the fit")));
     }
 }
 

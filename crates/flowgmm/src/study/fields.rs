@@ -128,7 +128,8 @@ impl Study {
         Ok(match cells {
             Cells::Numbers(values) => values.iter().map(|v| *v as f32).collect(),
             Cells::Texts(texts) => {
-                let levels = levels(cells);
+                let facts = self.column_facts().iter().find(|facts| facts.name == name);
+                let levels = facts.and_then(|facts| facts.categories.as_deref()).unwrap_or_default();
                 let code = |text: &str| levels.binary_search_by(|level| level.as_str().cmp(text)).ok();
                 texts.iter().map(|text| text.and_then(code).map_or(f32::NAN, |at| at as f32)).collect()
             }
@@ -136,8 +137,9 @@ impl Study {
     }
 
     /// What the user's columns are.
-    pub fn column_facts(&self) -> Vec<ColumnFacts> {
-        self.columns().into_iter().filter_map(|name| self.facts(name).ok()).collect()
+    pub fn column_facts(&self) -> &[ColumnFacts] {
+        let find = || self.columns().into_iter().filter_map(|name| self.facts(name).ok()).collect();
+        self.facts.get_or_init(find)
     }
 
     fn facts(&self, name: String) -> Result<ColumnFacts> {

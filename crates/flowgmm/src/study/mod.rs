@@ -56,6 +56,7 @@ pub struct Study {
     predicted: Vec<usize>,
     typicality: Vec<f64>,
     boundary: OnceLock<Vec<f64>>,
+    facts: OnceLock<Vec<ColumnFacts>>,
     /// Two directions of the latent space, `[dim, 2]`.
     plane: Array2<f64>,
     conformal: Option<Conformal>,
@@ -152,6 +153,7 @@ impl Study {
             predicted: predictions.classes(),
             typicality: model.typicality(&predictions.log_marginal),
             boundary: OnceLock::new(),
+            facts: OnceLock::new(),
             predictions,
             plane,
             conformal,
@@ -299,4 +301,100 @@ struct Parts {
 /// Latent points of some rows, evenly spaced.
 fn some(of: &Scored, most: usize) -> Array2<f64> {
     of.z.select(Axis(0), &semisup::split::evenly_spaced(of.z.nrows(), most))
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+    use semisup::{Learner as _, Toy};
+
+    use super::*;
+    use crate::{FitConfig, FlowGmmLearner};
+
+    fn moons() -> (Model, Study) {
+        let problem = Toy::Moons.problem(3);
+        let mut config = FitConfig::toy();
+        config.train.steps = 200;
+        let model = FlowGmmLearner { name: "FlowGMM".into(), config }.fit(&problem.train, 0).unwrap();
+        let labels = problem.train.y().iter().map(|y| y.map(|k| k.to_string()));
+        let source = Source::matrix(problem.train.x()).labels(labels);
+        let study = Study::read(&model, &source, &mut ()).unwrap();
+        (model, study)
+    }
+
+    /// Fields and cards are what predictions say, and every row is there.
+    #[test]
+    fn a_study_says_what_predictions_say() {
+        let (model, study) = moons();
+        let found = model.score(study.x());
+        assert_eq!((study.n(), study.labels().iter().flatten().count()), (1000, 10));
+        let classes = study.field(&model, Field::Class);
+        assert!(classes.iter().zip(found.classes()).all(|(a, b)| *a == b as f32));
+        let labels = study.field(&model, Field::Label);
+        assert_eq!(labels.iter().filter(|label| !label.is_nan()).count(), 10);
+        let card = study.card(&model, 17).unwrap();
+        assert_eq!(card.class, found.classes()[17]);
+        assert_eq!(card.log_p, found.log_marginal[17]);
+        assert_eq!(card.boundary, model.boundary(found.z.view())[17]);
+        assert_eq!(card.nearest.len(), 5);
+        assert!(card.nearest.windows(2).all(|pair| pair[0].distance <= pair[1].distance));
+        assert!(
+            card.nearest.iter().all(|near| near.row != 17 && study.labels()[near.row] == Some(near.class))
+        );
+        let across = card.counterfactual.unwrap();
+        assert_ne!(across.class, card.class_by_flow);
+        assert!((across.distance - card.boundary).abs() < 1e-6);
+        assert!(study.card(&model, 1000).is_err());
+        // The map's coordinates in a latent plane are the latent points themselves, turned.
+        let length = |a: f32, b: f32| f64::from(a).hypot(f64::from(b));
+        let (x, y) = (study.field(&model, Field::X), study.field(&model, Field::Y));
+        let z = found.z.row(5);
+        assert!((length(x[5], y[5]) - z.dot(&z).sqrt()).abs() < 1e-4);
+        assert!((study.explained().iter().sum::<f64>() - 1.0).abs() < 1e-6, "the latent space is a plane");
+    }
+
+    #[test]
+    fn paths_lead_from_end_to_end() {
+        let (model, study) = moons();
+        let path = study.path(&model, LatentEnd::Row(3), LatentEnd::BoundaryOf(3), 9).unwrap();
+        assert_eq!((path.len(), path[0].t, path[8].t), (9, 0.0, 1.0));
+        let flow = |point: &PathPoint| point.probabilities[0] > 0.5;
+        assert_ne!(flow(&path[0]), flow(&path[8]), "the other end is across the boundary");
+        let Decoded::Row(cells) = &path[0].row else { panic!("a row") };
+        let Cell::Number(x1) = cells[0].1 else { panic!("a number") };
+        assert!((x1 - study.x()[[3, 0]]).abs() < 1e-3);
+        let mean = study.path(&model, LatentEnd::Class(1), LatentEnd::Class(0), 2).unwrap();
+        assert!(mean[0].probabilities[1] > 0.9 && mean[1].probabilities[0] > 0.9);
+        assert!(study.path(&model, LatentEnd::Row(3), LatentEnd::Row(5000), 9).is_err());
+        assert!(study.path(&model, LatentEnd::Row(3), LatentEnd::Row(4), 1).is_err());
+    }
+
+    #[test]
+    fn labels_that_were_given_are_in_the_table_and_in_the_next_fit() {
+        let (model, study) = moons();
+        let next = study.label_next(&model, &[], 3);
+        assert_eq!(next.len(), 3);
+        assert!(next.iter().all(|next| study.labels()[next.row].is_none()));
+        let row = next[0].row;
+        assert!(study.label_next(&model, &[row], 3).iter().all(|next| next.row != row));
+        let table = study.table(&model, &[(row, Some(1))]).unwrap();
+        assert_eq!(table.column("label").unwrap().text(row).as_deref(), Some("1"));
+        assert!(table.column("class").is_some() && table.column("log_p").is_some());
+        let again = study.relabelled(&model, &[(row, Some(1))]).unwrap();
+        let read = Study::read(&model, &again, &mut ()).unwrap();
+        assert_eq!((read.n(), read.labels()[row]), (1000, Some(1)));
+        assert!(study.relabelled(&model, &[(9999, None)]).is_err());
+    }
+
+    #[test]
+    fn samples_stand_in_where_there_are_no_data() {
+        let (model, _) = moons();
+        let study = Study::of_samples(&model, 50, 1).unwrap();
+        assert_eq!((study.n(), study.columns()), (50, vec!["x1".to_string(), "x2".into()]));
+        assert!(study.column("x1").unwrap().iter().all(|v| v.is_finite()));
+        assert!(study.column("x9").is_err());
+        let source = Source::matrix(array![[0.0, 0.1], [0.3, 0.2], [0.1, 0.4]].view());
+        let cut = Study::read_at_most(&model, &source, 2, &mut ()).unwrap();
+        assert!(cut.n() == 2 && cut.is_cut() && cut.warnings().len() == 1);
+    }
 }

@@ -115,7 +115,7 @@ fn info(served: &Served) -> Info {
         version: served.version,
         kind,
         classes: model.classes().to_vec(),
-        columns: study.as_ref().map(|study| study.column_facts()).unwrap_or_default(),
+        columns: study.as_ref().map(|study| study.column_facts().to_vec()).unwrap_or_default(),
         dim: model.gmm().dim(),
         image,
         layers: layers(served),

@@ -278,7 +278,9 @@ pub async fn counterfactual(
                 flowgmm::read_rows(served.model.rows(), &source, &mut ())?
             }
             _ => {
-                return Err(Failure::request("give either row, a number, or values, a value for each column"));
+                return Err(Failure::request(
+                    "give either row, a number, or values, a value for each column",
+                ));
             }
         };
         let found = study.counterfactual(&served.model, x.view(), target)?;
