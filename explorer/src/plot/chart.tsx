@@ -21,6 +21,8 @@ export function LineChart(props: {
   height?: number;
   xRange?: [number, number];
   yRange?: [number, number];
+  /** Share of the values, from below, that the y axis holds: the rest are the wild beginnings of a fit. */
+  share?: number;
   onPick?: (x: number) => void;
 }) {
   const [attach, { width }] = useSize<HTMLElement>();
@@ -28,7 +30,7 @@ export function LineChart(props: {
   const ink = useInk();
   const pad = { left: 46, right: 18, top: 10, bottom: 26 };
   const [x0, x1] = props.xRange ?? extent(props.lines.map((line) => line.x), 1);
-  const [y0, y1] = props.yRange ?? padded(extent(props.lines.map((line) => line.y), 0.98));
+  const [y0, y1] = props.yRange ?? padded(extent(props.lines.map((line) => line.y), props.share ?? 0.98));
   const toX = (x: number) => pad.left + ((x - x0) / (x1 - x0 || 1)) * (width - pad.left - pad.right);
   const toY = (y: number) => height - pad.bottom - ((y - y0) / (y1 - y0 || 1)) * (height - pad.top - pad.bottom);
   const canvas = useDrawing(

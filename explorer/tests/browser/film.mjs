@@ -22,7 +22,7 @@ await scratch(async (folder) => {
     const box = await page.locator(".stagegrid").boundingBox();
     const clip = { x: box.x - 10, y: box.y - 8, width: box.width + 20, height: Math.min(box.height + 12, 892 - box.y) };
     // Most happens early: frames are taken evenly in the square root of time.
-    const moments = Array.from({ length: 64 }, (_, i) => Math.round(last * (i / 63) ** 1.8));
+    const moments = Array.from({ length: 64 }, (_, i) => Math.round(last * (i / 63) ** 2.4));
     let n = 0;
     for (const moment of [...moments, ...Array(14).fill(last)]) {
       await slider.fill(String(moment));

@@ -43,7 +43,7 @@ await scratch(async (scratchFolder) => {
       }
       if (model !== pairs[0][0]) continue;
       for (const [look, options] of Object.entries(LOOKS)) {
-        for (const [toy, compare] of [["moons", 0], ["pinwheel", 1]]) {
+        for (const [toy, compare] of [["moons", 0], ["pinwheel", 1], ["circles", 1]]) {
           const { page, context } = await open(browser, server.base, options);
           await page.goto(`${server.base}/#/playground?toy=${toy}&compare=${compare}`);
           await page.getByText(/\d+ points/).waitFor();

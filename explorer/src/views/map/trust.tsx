@@ -29,7 +29,7 @@ export function TrustCardView(props: {
     <article class="trust" aria-label={`Row ${row}`}>
       <header>
         <h2>
-          Row {row} {card?.name !== undefined && card.name !== String(row) && <small>{card.name}</small>}
+          Row {row} {card?.name !== undefined && <small>{/^\d+$/.test(card.name) ? `line ${card.name}` : card.name}</small>}
         </h2>
         <button type="button" class="quiet" onClick={props.onClose}>
           Close
@@ -59,7 +59,7 @@ export function TrustCardView(props: {
             <dt title="Latent distance to the decision boundary, in standard deviations">Distance to the boundary</dt>
             <dd>{short(card.boundary)}</dd>
             <dt>Prediction set</dt>
-            <dd>{card.set === null ? "too few labels for one" : card.set.length === 0 ? "empty: no class is plausible" : card.set.join(", ")}</dd>
+            <dd>{card.set === null ? "too few labels for one" : card.set.length === 0 ? "empty" : card.set.join(", ")}</dd>
           </dl>
           <h3>Label</h3>
           <div class="labels" role="group" aria-label="Give this row a label">
@@ -137,6 +137,6 @@ function verdict(card: TrustCard): string {
   const p = percent(Math.max(...card.probabilities), 1);
   if (card.typicality !== null && card.typicality < 0.02) return `${p} probable, but unlike the training rows`;
   if (card.set && card.set.length > 1) return `${p} probable; ${card.set.length} classes are plausible`;
-  if (card.set && card.set.length === 0) return `${p} probable, but no class is plausible`;
+  if (card.set && card.set.length === 0) return `${p} probable, yet the prediction set is empty`;
   return `${p} probable`;
 }

@@ -46,7 +46,7 @@ export function Calibration(props: { model: ModelInfo }) {
   });
   const found = loaded.value;
   const height = 210;
-  const pad = { left: 42, right: 12, top: 10, bottom: 30 };
+  const pad = { left: 42, right: 22, top: 16, bottom: 30 };
   const canvas = useDrawing(
     width,
     height,

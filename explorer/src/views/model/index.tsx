@@ -43,7 +43,7 @@ export function ModelView(props: { model: ModelInfo }) {
             {history.length > 1 && (
               <section class="box">
                 <h2>Training</h2>
-                <LineChart label="Loss over training steps" xName="steps" yName="loss" lines={[{ name: "loss", colour: ink.text, x: history.map((r) => r.step), y: history.map((r) => r.loss) }]} height={160} />
+                <LineChart label="Loss over training steps" xName="steps" yName="loss" lines={[{ name: "loss", colour: ink.text, x: history.map((r) => r.step), y: history.map((r) => r.loss) }]} share={0.92} height={160} />
               </section>
             )}
           </div>

@@ -72,7 +72,7 @@ export function drawLatent(context: CanvasRenderingContext2D, size: number, poin
 
 function labelled(context: CanvasRenderingContext2D, points: Points, look: Look, size: number, place: (i: number) => [number, number], thin: boolean): void {
   const many = points.labels.reduce<number>((n, label) => n + (label === null ? 0 : 1), 0) > 60;
-  const r = (many ? 3.2 : 5.2) * (size < 300 ? 0.8 : 1) * (thin && many ? 0.9 : 1);
+  const r = (many ? 3.2 : 5.2) * Math.min(1, Math.max(0.6, size / 340)) * (thin && many ? 0.9 : 1);
   points.labels.forEach((label, i) => {
     if (label === null) return;
     const [x, y] = place(i);
