@@ -28,6 +28,8 @@ export interface Frame2 {
 export const toX = (f: Frame2, x: number) => ((x - f.x0) / (f.x1 - f.x0)) * f.width;
 export const toY = (f: Frame2, y: number) => ((f.y1 - y) / (f.y1 - f.y0)) * f.height;
 
+/** Boundaries of grids that were drawn before. */
+const drawn = new WeakMap<Grid, [number, number][][]>();
 const tint = typeof document === "undefined" ? null : document.createElement("canvas");
 
 export function drawRegions(context: CanvasRenderingContext2D, grid: Grid, frame: Frame2, colours: string[], line: string): void {
@@ -45,7 +47,12 @@ export function drawRegions(context: CanvasRenderingContext2D, grid: Grid, frame
   context.imageSmoothingQuality = "high";
   context.drawImage(tint, left, top, right - left, bottom - top);
   const path = new Path2D();
-  for (const ring of boundaries(grid, colours.length)) {
+  let rings = drawn.get(grid);
+  if (!rings) {
+    rings = boundaries(grid, colours.length);
+    drawn.set(grid, rings);
+  }
+  for (const ring of rings) {
     ring.forEach(([gx, gy], i) => {
       const x = left + (gx / grid.w) * (right - left);
       const y = bottom - (gy / grid.h) * (bottom - top);

@@ -6,19 +6,14 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { get, modelPath, post } from "../../core/api";
 import { href, replaceRoute, route } from "../../core/route";
-import type { Histogram, LayerInfo, ModelInfo, Picture, Row } from "../../core/types";
+import type { Histogram, LayerInfo, ModelInfo } from "../../core/types";
 import { useLoad } from "../../ui/hooks";
 import { NoRows } from "../../ui/needs-model";
 import { Choice, Failure, NumberInput, Slider, Waiting } from "../../ui/parts";
 import { AlphaHistogram } from "./alpha";
 import { ALPHAS, REACH } from "./alphas";
-import { MovedPictures, MovedRows } from "./moved";
+import { Film, type Moved, MovedPictures, MovedRows } from "./moved";
 import { Wall } from "./wall";
-
-export interface Moved {
-  images?: Picture[][] | null;
-  rows?: Row[][] | null;
-}
 
 export function FeaturesView(props: { model: ModelInfo }) {
   const { model } = props;
@@ -44,13 +39,16 @@ function Features(props: { model: ModelInfo; layers: (LayerInfo & { index: numbe
   const path = modelPath(model.name);
   const spatial = (layer.height ?? 1) * (layer.width ?? 1) > 1;
   const histogram = useLoad(`${model.name}/${layer.index}/${channel}`, (signal) => get<Histogram>(`${path}/features/${layer.index}/${channel}/histogram`, signal));
-  const moved = useLoad(JSON.stringify([model.name, layer.index, channel, place, rows]), (signal) =>
-    post<Moved>(`${path}/features`, { layer: layer.index, channel, place, alphas: ALPHAS, rows }, signal),
-  );
+  const key = JSON.stringify([model.name, layer.index, channel, place, rows]);
+  const ask = (alphas: number[]) => async (signal: AbortSignal) => ({ key, alphas, ...(await post<Omit<Moved, "key" | "alphas">>(`${path}/features`, { layer: layer.index, channel, place, alphas, rows }, signal)) });
+  // What is seen at once comes first: the rows as they are and at this alpha; then all values of alpha.
+  const first = useLoad(key, ask([0, alpha]));
+  const all = useLoad(first.state === "ready" && first.value.key === key ? key : null, ask(ALPHAS));
+  const moved = all.value?.key === key ? all.value : (first.value ?? all.value);
+  const failed = first.state === "failed" ? first.message : all.state === "failed" ? all.message : null;
   useEffect(() => {
     replaceRoute(href("features", model.name, { layer: layer.index, channel, alpha }));
   }, [layer, channel, alpha]);
-  const at = ALPHAS.reduce((best, a, i) => (Math.abs(a - alpha) < Math.abs(ALPHAS[best] - alpha) ? i : best), 0);
   const choose = (index: string) => {
     const next = layers.find((l) => String(l.index) === index)!;
     setLayer(next);
@@ -74,10 +72,11 @@ function Features(props: { model: ModelInfo; layers: (LayerInfo & { index: numbe
           <NumberInput label={images ? "First image" : "First row"} value={firstRow} min={0} max={n - 1} onChange={setFirstRow} />
         </aside>
         <div class="results">
-          {moved.state === "failed" && <Failure message={moved.message} />}
-          {!moved.value && moved.state === "loading" && <Waiting>Inverting…</Waiting>}
-          {moved.value?.images && <MovedPictures images={moved.value.images} rows={rows} at={at} onAlpha={setAlpha} />}
-          {moved.value?.rows && <MovedRows columns={model.columns} tables={moved.value.rows} rows={rows} at={at} />}
+          {failed && <Failure message={failed} />}
+          {!moved && !failed && <Waiting>Inverting…</Waiting>}
+          {moved?.images && <MovedPictures moved={moved} rows={rows} alpha={alpha} />}
+          {images && <Film moved={all.value} stale={all.value?.key !== key} alpha={alpha} onAlpha={setAlpha} />}
+          {moved?.rows && <MovedRows moved={moved} rows={rows} alpha={alpha} />}
           <Wall model={model} layer={layer} row={rows[0]} alpha={alpha} channel={channel} onChannel={setChannel} />
         </div>
       </div>

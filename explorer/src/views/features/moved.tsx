@@ -1,38 +1,52 @@
 /** x(alpha) for a row of images or of table rows at once. */
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { cell } from "../../core/format";
-import type { Column, Picture, Row } from "../../core/types";
+import type { Picture, Row } from "../../core/types";
 import { PictureView, paint, pixelsOf } from "../../ui/picture";
-import { ALPHAS, alphaText } from "./alphas";
+import { ALPHAS, alphaText, nearestAlpha } from "./alphas";
 
-const ZERO = ALPHAS.indexOf(0);
+/** Rows, each at every one of the alphas. */
+export interface Moved {
+  /** What was asked for. */
+  key: string;
+  alphas: number[];
+  images?: Picture[][] | null;
+  rows?: Row[][] | null;
+}
 
-export function MovedPictures(props: { images: Picture[][]; rows: number[]; at: number; onAlpha: (alpha: number) => void }) {
-  const { images, rows, at } = props;
+export function MovedPictures(props: { moved: Moved; rows: number[]; alpha: number }) {
+  const { moved, rows } = props;
+  const images = moved.images!;
   const pixels = useMemo(() => images.map((row) => row.map(pixelsOf)), [images]);
-  const film = ALPHAS.map((_, i) => i).filter((i) => (i - ZERO) % 4 === 0);
+  const [zero, at] = [nearestAlpha(moved.alphas, 0), nearestAlpha(moved.alphas, props.alpha)];
   return (
     <section class="moved" aria-label="Images as the feature moves">
       <div class="pairs">
         {images.map((row, i) => (
-          <figure key={rows[i]}>
-            <PictureView picture={row[ZERO]} label={`Image ${rows[i]} as it is`} size="fill" />
-            <Following shape={row[0]} pixels={pixels[i]} at={at} label={`Image ${rows[i]} at ${alphaText(ALPHAS[at])}`} />
+          <figure key={i}>
+            <PictureView picture={row[zero]} label={`Image ${rows[i]} as it is`} size="fill" />
+            <Following shape={row[0]} pixels={pixels[i]} at={at} label={`Image ${rows[i]} at ${alphaText(moved.alphas[at])}`} />
           </figure>
         ))}
       </div>
-      <p class="why">Above, the images as they are; below, at {alphaText(ALPHAS[at])} σ.</p>
-      {images.length > 0 && (
-        <div class="film">
-          {film.map((i) => (
-            <button key={i} type="button" class={i === at ? "near" : ""} onClick={() => props.onAlpha(ALPHAS[i])} aria-label={`Set ${alphaText(ALPHAS[i])}`}>
-              <PictureView picture={images[0][i]} label="" size="fill" />
-              <span>{ALPHAS[i] === 0 ? "0" : ALPHAS[i] > 0 ? `+${ALPHAS[i]}` : `−${-ALPHAS[i]}`}</span>
-            </button>
-          ))}
-        </div>
-      )}
+      <p class="why">Above, the images as they are; below, at {alphaText(props.alpha)} σ.</p>
     </section>
+  );
+}
+
+/** The first image over the whole range of alpha. */
+export function Film(props: { moved: Moved | null; stale: boolean; alpha: number; onAlpha: (alpha: number) => void }) {
+  const first = props.moved?.images?.[0];
+  const shown = ALPHAS.map((_, i) => i).filter((i) => Number.isInteger(ALPHAS[i]));
+  return (
+    <div class={`film${props.stale ? " stale" : ""}`}>
+      {shown.map((i) => (
+        <button key={i} type="button" class={ALPHAS[i] === props.alpha ? "near" : ""} onClick={() => props.onAlpha(ALPHAS[i])} aria-label={`Set ${alphaText(ALPHAS[i])}`}>
+          {first ? <PictureView picture={first[i]} label="" size="fill" /> : <span class="blank" />}
+          <span>{ALPHAS[i] === 0 ? "0" : ALPHAS[i] > 0 ? `+${ALPHAS[i]}` : `−${-ALPHAS[i]}`}</span>
+        </button>
+      ))}
+    </div>
   );
 }
 
@@ -45,9 +59,11 @@ function Following(props: { shape: Picture; pixels: Uint8Array[]; at: number; la
   return <canvas ref={canvas} class="picture fill moving" width={width} height={height} role="img" aria-label={props.label} />;
 }
 
-export function MovedRows(props: { columns: Column[]; tables: Row[][]; rows: number[]; at: number }) {
-  const { tables, rows, at } = props;
+export function MovedRows(props: { moved: Moved; rows: number[]; alpha: number }) {
+  const { moved, rows } = props;
+  const tables = moved.rows!;
   const names = Object.keys(tables[0]?.[0] ?? {});
+  const [zero, at] = [nearestAlpha(moved.alphas, 0), nearestAlpha(moved.alphas, props.alpha)];
   return (
     <section class="moved" aria-label="Rows as the feature moves">
       <div class="scroll" tabIndex={0} role="region" aria-label="Rows as they are, and moved">
@@ -67,7 +83,7 @@ export function MovedRows(props: { columns: Column[]; tables: Row[][]; rows: num
               <tr key={name}>
                 <th scope="row">{name}</th>
                 {tables.map((row, i) => {
-                  const [before, after] = [row[ZERO][name], row[at][name]];
+                  const [before, after] = [row[zero][name], row[at][name]];
                   const same = cell(before) === cell(after);
                   return (
                     <td key={rows[i]} class={`figure${same ? " same" : ""}`}>
@@ -80,7 +96,7 @@ export function MovedRows(props: { columns: Column[]; tables: Row[][]; rows: num
           </tbody>
         </table>
       </div>
-      <p class="why">Each row at {alphaText(ALPHAS[at])} σ; what changes is shown with its old value.</p>
+      <p class="why">Each row at {alphaText(props.alpha)} σ; what changes is shown with its old value.</p>
     </section>
   );
 }

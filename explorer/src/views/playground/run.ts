@@ -11,8 +11,8 @@ export interface Frame {
   of: number;
   loss: number | null;
   accuracy: number | null;
-  grid: Grid;
-  latent: Float32Array;
+  readonly grid: Grid;
+  readonly latent: Float32Array;
   means: [number, number][];
 }
 
@@ -118,12 +118,20 @@ export function shareRight(frame: { latent: Float32Array; means: [number, number
   return right / Math.max(1, truth.length);
 }
 
+/** Numbers are decoded when they are first looked at: frames may come faster than they are shown. */
 function decoded(line: FrameLine): Frame {
   const { grid, latent, accuracy, ...rest } = line;
+  let [region, image]: [Grid | null, Float32Array | null] = [null, null];
   return {
     ...rest,
     accuracy: accuracy ?? null,
-    grid: { ...grid, classes: bytesOf(grid.classes), certainty: bytesOf(grid.certainty) },
-    latent: floatsOf(latent),
+    get grid() {
+      region ??= { ...grid, classes: bytesOf(grid.classes), certainty: bytesOf(grid.certainty) };
+      return region;
+    },
+    get latent() {
+      image ??= floatsOf(latent);
+      return image;
+    },
   };
 }

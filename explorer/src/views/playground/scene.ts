@@ -112,12 +112,13 @@ export function latentBox(means: [number, number][]): Box {
   return { x0: cx - half, x1: cx + half, y0: cy - half, y1: cy + half };
 }
 
-let kept: { key: string; grid: Grid } | null = null;
+const kept = new Map<string, Grid>();
 
 /** The posterior of unit Gaussians around the means, equally common. */
 export function latentGrid(means: [number, number][]): Grid {
   const key = JSON.stringify(means);
-  if (kept?.key === key) return kept.grid;
+  const known = kept.get(key);
+  if (known) return known;
   const [w, h] = [72, 72];
   const box = latentBox(means);
   const classes = new Uint8Array(w * h);
@@ -133,6 +134,9 @@ export function latentGrid(means: [number, number][]): Grid {
       certainty[i * w + j] = Math.round(255 / total);
     }
   }
-  kept = { key, grid: { w, h, ...box, classes, certainty } };
-  return kept.grid;
+  const grid = { w, h, ...box, classes, certainty };
+  // Means may move with every frame: only the last ones are worth keeping.
+  if (kept.size > 7) kept.clear();
+  kept.set(key, grid);
+  return grid;
 }
