@@ -23,6 +23,9 @@ export function adoptToken(): void {
   history.replaceState(null, "", location.pathname);
 }
 
+/** Whether requests carry a token, which links and frames cannot. */
+export const hasToken = () => sessionStorage.getItem(TOKEN) !== null;
+
 export const modelPath = (model: string) => `/models/${encodeURIComponent(model)}`;
 
 export function get<T>(path: string, signal?: AbortSignal): Promise<T> {

@@ -93,7 +93,7 @@ export async function serve(program, args) {
   for (let i = 0; i < 600; i++) {
     if (child.exitCode !== null) throw new Error(`flowgmm serve ${args.join(" ")} ended with ${child.exitCode}:\n${said}`);
     const answer = await fetch(`${base}/api/v1/models`).catch(() => null);
-    if (answer?.ok) {
+    if (answer?.ok || answer?.status === 401) {
       await answer.text();
       // EXPLORER_DIST=1 looks at dist/ as it is now, instead of the files inside the program.
       const page = process.env.EXPLORER_DIST === "1" ? await dev(base) : null;

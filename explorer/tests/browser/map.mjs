@@ -43,6 +43,20 @@ export const tests = {
     },
   },
 
+  "with a graphics card, shaders draw the same rows": {
+    on: "table",
+    run: async ({ page, base }) => {
+      await opened(page, base, "?renderer=webgl");
+      assert.equal(await page.locator(".plot canvas").first().getAttribute("data-renderer"), "webgl");
+      assert.ok((await colours(page.locator(".plot"))) > 10, "the map is empty");
+      await page.getByLabel("Coloured by").selectOption("certainty");
+      await page.getByRole("button", { name: "Zoom in" }).click();
+      await page.waitForTimeout(400);
+      assert.ok((await colours(page.locator(".plot"))) > 4, "the map is empty after zooming");
+      assert.equal(await plot(page).getAttribute("data-drawn"), "1200");
+    },
+  },
+
   "it moves and zooms by mouse, wheel, buttons and keys": {
     on: "table",
     run: async ({ page, base }) => {
@@ -112,7 +126,7 @@ export const tests = {
       }
       assert.match(await name.textContent(), /^Row \d+/);
       await page.getByText("Typicality").last().waitFor();
-      await page.getByText("Prediction set").waitFor();
+      await page.getByText("Prediction set", { exact: true }).waitFor();
       await page.getByText("Nearest labelled rows").waitFor();
       await page.getByText("What would make it").waitFor();
       const shares = await page.locator(".trust .probabilities .value").allTextContents();

@@ -53,6 +53,24 @@ export const tests = {
     },
   },
 
+  "a server with a token shows its models to those who bring it": {
+    on: "token",
+    run: async ({ page, base, errors }) => {
+      await page.goto(`${base}/#/map`);
+      await page.getByRole("alert").waitFor();
+      errors.splice(0); // the browser itself reports every answer of 401
+      await page.goto("about:blank");
+      await page.goto(`${base}/#token=open%20sesame`);
+      await page.waitForURL(/#\/map\/flowers/);
+      await page.locator(".filter canvas").nth(3).waitFor();
+      assert.ok(!page.url().includes("sesame"), "the token stays in the address");
+      await page.getByRole("link", { name: "Model", exact: true }).click();
+      const saved = page.waitForEvent("download");
+      await page.getByRole("button", { name: "Download the explain page" }).click({ timeout: 60_000 });
+      assert.match((await saved).suggestedFilename(), /\.html$/);
+    },
+  },
+
   "light, dark and back": {
     options: { colorScheme: "dark" },
     run: async ({ page, base, axe }) => {

@@ -28,6 +28,7 @@ const failed = await scratch(async (folder) => {
     servers.none = await serve(program, []);
     servers.table = await serve(program, [made.table.model, "--data", made.table.data]);
     servers.images = await serve(program, [made.images.model, "--data", made.images.data, "--labels", made.images.labels]);
+    servers.token = await serve(program, [made.table.model, "--data", made.table.data, "--token", "open sesame"]);
     for (const group of [page, playground, map, latent, features, model]) {
       for (const [name, test] of Object.entries(group.tests)) {
         if (!name.includes(only)) continue;

@@ -1,6 +1,6 @@
 /** The model: what it is, what was decided and why, and how far to trust it. */
 import { useState } from "preact/hooks";
-import { download, get, messageOf, modelPath } from "../../core/api";
+import { download, get, hasToken, messageOf, modelPath } from "../../core/api";
 import { count, percent, plural, short } from "../../core/format";
 import { useInk } from "../../core/theme";
 import type { ModelInfo } from "../../core/types";
@@ -23,9 +23,11 @@ export function ModelView(props: { model: ModelInfo }) {
       <header class="title">
         <h1>{model.name}</h1>
         <div class="brushes">
-          <a class="button" href={`/api/v1${modelPath(model.name)}/page`} target="_blank" rel="noopener">
-            Open the explain page
-          </a>
+          {!hasToken() && (
+            <a class="button" href={`/api/v1${modelPath(model.name)}/page`} target="_blank" rel="noopener">
+              Open the explain page
+            </a>
+          )}
           <button type="button" onClick={() => download(`${modelPath(model.name)}/file`, `${model.name}.flow`).catch((error) => setProblem(messageOf(error)))}>
             Download model
           </button>
@@ -155,6 +157,18 @@ function Decisions(props: { card: CardAnswer }) {
 
 function ExplainPage(props: { model: ModelInfo }) {
   const [open, setOpen] = useState(false);
+  const [problem, setProblem] = useState<string | null>(null);
+  if (hasToken()) {
+    // A frame cannot carry the token.
+    return (
+      <>
+        {problem && <Failure message={problem} />}
+        <button type="button" onClick={() => download(`${modelPath(props.model.name)}/page`, `${props.model.name}.html`).catch((error) => setProblem(messageOf(error)))}>
+          Download the explain page
+        </button>
+      </>
+    );
+  }
   if (!open) {
     return (
       <>

@@ -82,6 +82,14 @@ export function Playground() {
   const frame = frames[shown] ?? null;
   const alone = run && frame ? run.aloneAt(frame.step) : null;
 
+  // The panel shows what the regions cover.
+  const covered = frame?.grid;
+  useEffect(() => {
+    if (!covered) return;
+    const far = Math.abs(covered.x0 - box.x0) + Math.abs(covered.x1 - box.x1) + Math.abs(covered.y0 - box.y0) + Math.abs(covered.y1 - box.y1);
+    if (far > 0.01 * (box.x1 - box.x0)) setBox({ x0: covered.x0, x1: covered.x1, y0: covered.y0, y1: covered.y1 });
+  }, [run?.job, frames.length > 0]);
+
   // Replay of frames that are here already.
   useEffect(() => {
     if (!playing || !run) return;
