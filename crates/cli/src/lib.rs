@@ -36,6 +36,7 @@ mod progress;
 mod reading;
 mod reference;
 mod sample;
+mod serve;
 mod text;
 mod version;
 
@@ -139,6 +140,10 @@ enum Command {
     /// Write a model of numeric columns as an ONNX file
     #[command(after_help = "Example:\n  flowgmm export-onnx iris.flow --out iris.onnx")]
     ExportOnnx(export_onnx::Args),
+    /// Open a page to explore models, and serve them over HTTP
+    #[command(after_help = "Example:\n  flowgmm serve iris.flow --data iris.csv\n\
+                            All flags: flowgmm man serve")]
+    Serve(Box<serve::Args>),
     /// Run learners against each other on equal splits, as a plan says, and write the tables
     #[command(after_help = "Example:\n  flowgmm bench experiments/table1.toml --data DIRECTORY")]
     Bench(bench::Args),
@@ -210,6 +215,7 @@ fn run(cli: Cli, matches: &ArgMatches) -> Result<()> {
         Command::Encode(args) => latent::encode(&args, &global),
         Command::Decode(args) => latent::decode(&args, &global),
         Command::ExportOnnx(args) => export_onnx::run(&args, &global),
+        Command::Serve(args) => serve::run(&args, &global),
         Command::Bench(args) => bench::run(&args, &global),
         Command::Paper(args) => paper::run(&args, &global),
         Command::Data(args) => data::run(&args, &global),

@@ -25,6 +25,7 @@ use crate::{
     prepared::{Prepared, Shown},
     recipe::Decision,
     rows::Rows,
+    snapshot::Snapshot,
 };
 use flowgmm_core::{
     Engine, Flow, FlowGmm, Mixture, MixtureSpec, MixtureValues, Prior,
@@ -148,9 +149,10 @@ impl<'a> Fitter<'a> {
         if let Some(saved) = saved.take() {
             saved.restore(&mut state)?;
         }
+        observer.snapshot(&Snapshot { state: &state, preprocess: &problem.preprocess });
         let (trained, held) = beside(
             observer,
-            |observer| self.train(train, &rows, seed, state, &progress, observer),
+            |observer| self.train(train, &problem, &rows, seed, state, &progress, observer),
             |observer| self.hold_out(&problem, observer),
         );
         let (state, gmm) = trained?;
@@ -207,7 +209,7 @@ impl<'a> Fitter<'a> {
                 if let Some(saved) = saved.take() {
                     saved.restore(&mut state)?;
                 }
-                let trained = self.train(&short, &rows, seed, state, progress, observer);
+                let trained = self.train(&short, problem, &rows, seed, state, progress, observer);
                 // A start that diverges is simply a bad start.
                 let score = match trained {
                     Ok((_, gmm)) => problem.score(&gmm, held),
@@ -224,9 +226,11 @@ impl<'a> Fitter<'a> {
         Ok((0..starts).fold(0, |best, start| if mean(start) > mean(best) { start } else { best }))
     }
 
+    #[expect(clippy::too_many_arguments, reason = "what a run is made of")]
     fn train(
         &self,
         config: &TrainConfig,
+        problem: &Prepared,
         rows: &TrainingRows,
         seed: u64,
         state: TrainState,
@@ -236,6 +240,7 @@ impl<'a> Fitter<'a> {
         let mut trainer = Trainer::new(config, rows, seed, state);
         let mut watcher = Watcher {
             observer,
+            preprocess: &problem.preprocess,
             checkpoints: self.checkpoints.as_ref(),
             progress,
             step: 0,

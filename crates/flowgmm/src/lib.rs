@@ -58,6 +58,7 @@ mod model;
 mod observer;
 mod onnx;
 mod pages;
+pub mod playground;
 mod predict;
 mod prepared;
 mod recipe;
@@ -66,7 +67,9 @@ mod rows;
 mod sample;
 mod settings;
 mod sheet;
+mod snapshot;
 mod source;
+pub mod study;
 mod teachers;
 mod trial;
 mod units;
@@ -93,7 +96,7 @@ pub use latent::{Encoded, EncodedChunks, decode, decode_table, encode};
 pub use model::{Blend, ClassEvidence, Evidence, FORMAT, Model, Predictions, Provenance};
 pub use observer::{Control, EpochRecord, Observer, Phase, Reporting, watched};
 pub use onnx::{export_onnx, to_onnx};
-pub use predict::{Predicted, PredictedChunks, predict};
+pub use predict::{Predicted, PredictedChunks, predict, score_together};
 pub use prepared::{Prepared, Shown};
 pub use recipe::{Decision, Preset, Recipe};
 pub use report::{Report, ReportRequest, report};
@@ -101,6 +104,7 @@ pub use rows::{Rows, TextColumn, TextEncoder};
 pub use sample::{ByClass, MOST_TEMPERATURE, SampleRequest, SampledChunks, Samples, sample};
 pub use settings::{Override, SettingOrigin, Settings};
 pub use sheet::contact_sheet;
+pub use snapshot::{Glimpse, Snapshot};
 pub use source::{
     Chunk, ImageArray, LabelledRows, Reading, RowNames, Source, read_labelled, read_rows,
     training::{Declared, Origins, Training},

@@ -13,7 +13,7 @@ use std::{
 
 use semisup::{Stopped, Watch};
 
-use crate::{Error, Result};
+use crate::{Error, Result, snapshot::Snapshot};
 
 pub use flowgmm_core::train::{Control, EpochRecord};
 
@@ -125,6 +125,9 @@ pub trait Observer: Send {
 
     /// The loss of a training step.
     fn loss(&mut self, _loss: f64) {}
+
+    /// The model as it is before the first training step and after each, for whoever wants to look at it.
+    fn snapshot(&mut self, _snapshot: &Snapshot) {}
 
     /// An epoch of training ended.
     fn epoch(&mut self, _record: &EpochRecord) {}

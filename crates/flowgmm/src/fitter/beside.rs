@@ -10,6 +10,7 @@ use flowgmm_core::train::Control;
 use crate::{
     Error, Result,
     observer::{EpochRecord, Observer, Phase},
+    snapshot::Snapshot,
 };
 
 /// What both sides share.
@@ -62,6 +63,10 @@ impl Observer for Front<'_, '_> {
 
     fn loss(&mut self, loss: f64) {
         self.0.with(|observer| observer.loss(loss));
+    }
+
+    fn snapshot(&mut self, snapshot: &Snapshot) {
+        self.0.with(|observer| observer.snapshot(snapshot));
     }
 
     fn epoch(&mut self, record: &EpochRecord) {

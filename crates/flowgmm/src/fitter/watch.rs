@@ -6,11 +6,15 @@ use flowgmm_core::{
     train::{Control, EpochRecord, Observer as TrainObserver, TrainState},
 };
 
-use crate::{Error, observer::Observer};
+use semisup::Preprocess;
+
+use crate::{Error, observer::Observer, snapshot::Snapshot};
 
 /// Passes a trainer's events on and writes checkpoints in between.
 pub(super) struct Watcher<'a> {
     pub(super) observer: &'a mut dyn Observer,
+    /// The map from the user's columns to the flow's.
+    pub(super) preprocess: &'a Preprocess,
     pub(super) checkpoints: Option<&'a Checkpoints>,
     pub(super) progress: &'a Progress,
     /// Steps done.
@@ -30,6 +34,7 @@ impl TrainObserver for Watcher<'_> {
             return Control::Stop;
         }
         self.step = state.step;
+        self.observer.snapshot(&Snapshot { state, preprocess: self.preprocess });
         self.between_steps()
     }
 

@@ -16,7 +16,7 @@ use flowgmm_core::{
     tensor::to_array,
 };
 
-use crate::model::Model;
+use crate::{Error, Result, model::Model};
 
 /// Mean and standard deviation of every channel of every layer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -96,6 +96,98 @@ impl ChannelStatistics {
             Array2::from_shape_fn((alphas.len(), h.ncols()), |(i, j)| h[[0, j]] + alphas[i] * delta[j]);
         model.preprocess().invert(to_array(&head.inverse(gmm.place().rows(moved.view()))).view())
     }
+}
+
+/// How often activations of a channel are within each of equal intervals.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ChannelHistogram {
+    /// Where the intervals begin and end, `[bars + 1]`: from 5 standard deviations below the mean to 5 above.
+    pub edges: Vec<f64>,
+    /// Activations in each, `[bars]`; those further out are in the first and the last.
+    pub counts: Vec<usize>,
+    /// Their mean.
+    pub mean: f64,
+    /// Their standard deviation.
+    pub sigma: f64,
+}
+
+impl ChannelStatistics {
+    /// An error unless the flow has such a layer, channel and place.
+    pub fn check(&self, feature: Feature) -> Result<()> {
+        let Feature { layer, channel, place } = feature;
+        let n = self.layers.len();
+        let wrong = |what: String| Err(Error::Request(what));
+        let Some(LayerStatistics { shape, .. }) = layer.checked_sub(1).and_then(|at| self.layers.get(at))
+        else {
+            return wrong(format!("layer {layer} of a flow of {n} layers: use 1 to {n}"));
+        };
+        if channel >= shape.channels {
+            return wrong(format!(
+                "channel {channel} of {}: use 0 to {}",
+                shape.channels,
+                shape.channels - 1
+            ));
+        }
+        match place {
+            Some((row, column)) if row >= shape.height || column >= shape.width => wrong(format!(
+                "place {row}, {column} of a layer of {} x {}: rows and columns count from 0",
+                shape.height, shape.width
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// How the activations of a channel are distributed over rows `[n, dim_in]` and places.
+    pub fn histogram(
+        &self,
+        model: &Model,
+        x: ArrayView2<f64>,
+        feature: Feature,
+        bars: usize,
+    ) -> Result<ChannelHistogram> {
+        self.check(feature)?;
+        let Feature { layer, channel, .. } = feature;
+        let LayerStatistics { shape, mean, spread } = &self.layers[layer - 1];
+        let (mean, sigma, area) = (mean[channel], spread[channel], shape.height * shape.width);
+        let (low, width) = (mean - 5.0 * sigma, (10.0 * sigma).max(f64::MIN_POSITIVE));
+        let edges = (0..=bars).map(|i| low + width * i as f64 / bars as f64).collect();
+        let mut counts = vec![0; bars];
+        let h = model.encode_to(layer, x)?;
+        for value in h.slice(s![.., channel * area..(channel + 1) * area]) {
+            let at = ((value - low) / width * bars as f64) as usize; // the cast saturates
+            counts[at.min(bars - 1)] += 1;
+        }
+        Ok(ChannelHistogram { edges, counts, mean, sigma })
+    }
+
+    /// The row x with each of the first channels of a layer moved by alpha standard deviations, one after the other:
+    /// `[channels, dim_in]`, in the user's columns and units.
+    ///
+    /// # Panics
+    /// If the flow has no such layer, or not as many channels.
+    pub fn wall(
+        &self,
+        model: &Model,
+        layer: usize,
+        alpha: f64,
+        x: ArrayView1<f64>,
+        channels: usize,
+    ) -> Array2<f64> {
+        let LayerStatistics { shape, spread, .. } = &self.layers[layer - 1];
+        let (gmm, head) = (model.gmm(), model.gmm().flow().slice(0..layer));
+        let x = model.preprocess().apply(x.insert_axis(Axis(0)));
+        let h = to_array(&head.forward(gmm.place().rows(x.view())).value);
+        let mut moved = Array2::zeros((channels, h.ncols()));
+        for (channel, mut row) in moved.rows_mut().into_iter().enumerate() {
+            row.assign(&(&h.row(0) + &(direction(*shape, channel, None) * (alpha * spread[channel]))));
+        }
+        model.preprocess().invert(to_array(&head.inverse(gmm.place().rows(moved.view()))).view())
+    }
+}
+
+/// The shape of the activations after each layer of a model's flow; `dim x 1 x 1` for dense layers.
+pub fn layer_shapes(model: &Model) -> Vec<ImageShape> {
+    shapes(model.gmm().flow().spec())
 }
 
 /// delta_c as a row of activations.

@@ -17,7 +17,7 @@ mod label_next;
 mod out_of_distribution;
 mod path;
 
-pub use channels::{ChannelStatistics, Feature, LayerStatistics};
+pub use channels::{ChannelHistogram, ChannelStatistics, Feature, LayerStatistics, layer_shapes};
 pub use complexity::code_length;
 pub(crate) use counterfactual::past_boundary;
 pub use counterfactual::{Counterfactual, counterfactual, counterfactuals};

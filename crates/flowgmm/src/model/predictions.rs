@@ -7,6 +7,8 @@
 //!
 //! Where a forest stands beside the flow, predictions rest on both: see [`blend`](super::blend).
 
+use std::ops::Range;
+
 use flowgmm_core::{SCORING_BATCH, tensor::to_array};
 use flowgmm_data::{Cells, Column, Frame};
 use ndarray::{Array1, Array2, ArrayView2, s};
@@ -40,6 +42,18 @@ impl Predictions {
     /// The most probable class of each row.
     pub fn classes(&self) -> Vec<usize> {
         arg_max(self.log_probs.view())
+    }
+
+    /// Those of some rows.
+    pub(crate) fn of_rows(&self, rows: Range<usize>) -> Self {
+        let pick = |of: &Array2<f64>| of.slice(s![rows.clone(), ..]).to_owned();
+        Self {
+            log_probs: pick(&self.log_probs),
+            logits: pick(&self.logits),
+            log_conditional: pick(&self.log_conditional),
+            log_marginal: self.log_marginal[rows.clone()].to_vec(),
+            z: pick(&self.z),
+        }
     }
 
     /// An error that names the first row that is too extreme for single precision, instead of a class made up for it.

@@ -1,0 +1,182 @@
+//! What channels of the flow do: statistics, histograms, and rows with a channel moved (paper, section 6.3).
+
+use std::sync::Arc;
+
+use axum::{
+    body::Body,
+    extract::{Path, State},
+    http::HeaderMap,
+    response::Response,
+};
+use flowgmm::{insight::Feature, study::decoded};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    answer, model,
+    shown::{Inner, several},
+};
+use crate::{
+    App,
+    compute::{check_json, json},
+    failure::{Failure, Result},
+    served::Served,
+};
+
+/// Rows times alphas of a request, and channels of a wall, at most.
+const MOST: usize = 512;
+/// Rows that a histogram counts.
+const COUNTED: usize = 512;
+/// Bars of a histogram.
+const BARS: usize = 40;
+
+#[derive(Serialize)]
+struct Layers {
+    layers: Vec<Layer>,
+}
+
+#[derive(Serialize)]
+struct Layer {
+    #[serde(flatten)]
+    layer: model::Layer,
+    mean: Vec<f64>,
+    sigma: Vec<f64>,
+}
+
+/// Layers and channels of the flow.
+pub async fn layers(State(app): State<Arc<App>>, Path(model): Path<String>) -> Result<Response> {
+    answer(&app, model, |_, served| {
+        let statistics = served.channels()?;
+        let layers = model::layers(served).into_iter().zip(&statistics.layers);
+        let layer = |(layer, found): (model::Layer, &flowgmm::insight::LayerStatistics)| Layer {
+            layer,
+            mean: found.mean.clone(),
+            sigma: found.spread.clone(),
+        };
+        Ok(Layers { layers: layers.map(layer).collect() })
+    })
+    .await
+}
+
+/// The activations of a channel.
+pub async fn histogram(
+    State(app): State<Arc<App>>,
+    Path((model, layer, channel)): Path<(String, String, String)>,
+) -> Result<Response> {
+    let number = |text: String| text.parse().map_err(|_| Failure::request("layers and channels are numbers"));
+    let (layer, channel) = (number(layer)?, number(channel)?);
+    answer(&app, model, move |_, served| {
+        let rows = served.study()?.spaced(COUNTED);
+        Ok(served.channels()?.histogram(
+            &served.model,
+            rows.view(),
+            Feature { layer, channel, place: None },
+            BARS,
+        )?)
+    })
+    .await
+}
+
+#[derive(Deserialize)]
+struct MovedAsked {
+    layer: usize,
+    channel: usize,
+    #[serde(default)]
+    place: Option<[usize; 2]>,
+    alphas: Vec<f64>,
+    rows: Vec<usize>,
+}
+
+#[derive(Serialize)]
+struct MovedAnswer {
+    #[serde(flatten)]
+    rows: std::collections::BTreeMap<&'static str, Vec<Vec<Inner>>>,
+}
+
+fn check_alphas(alphas: &[f64]) -> Result<()> {
+    match alphas.iter().all(|alpha| alpha.is_finite() && alpha.abs() <= 1000.0) {
+        true => Ok(()),
+        false => Err(Failure::request("alphas must be numbers from -1000 to 1000")),
+    }
+}
+
+fn check_row(served: &Served, row: usize) -> Result<()> {
+    let n = served.study()?.n();
+    match row < n {
+        true => Ok(()),
+        false => Err(Failure::request(format!("there is no row {row}: rows are 0 to {}", n - 1))),
+    }
+}
+
+/// Rows with a channel moved: for each row one of each alpha.
+pub async fn moved(
+    State(app): State<Arc<App>>,
+    Path(model): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response> {
+    check_json(&headers)?;
+    let body = app.body(body).await?;
+    answer(&app, model, move |_, served| {
+        let MovedAsked { layer, channel, place, alphas, rows } = json(&body)?;
+        if alphas.is_empty() || rows.is_empty() || alphas.len().saturating_mul(rows.len()) > MOST {
+            return Err(Failure::request(format!("rows times alphas must be from 1 to {MOST}")));
+        }
+        check_alphas(&alphas)?;
+        let feature = Feature { layer, channel, place: place.map(|[y, x]| (y, x)) };
+        let (study, statistics) = (served.study()?, served.channels()?);
+        statistics.check(feature)?;
+        let mut key = "rows";
+        let mut all = Vec::with_capacity(rows.len());
+        for row in rows {
+            check_row(served, row)?;
+            let x = statistics.visualise(&served.model, feature, &alphas, study.x().row(row));
+            let (name, inner) = several(decoded(&served.model, x.view())?).pop_first().expect("one key");
+            key = name;
+            all.push(inner);
+        }
+        Ok(MovedAnswer { rows: std::collections::BTreeMap::from([(key, all)]) })
+    })
+    .await
+}
+
+#[derive(Deserialize)]
+struct WallAsked {
+    layer: usize,
+    row: usize,
+    alpha: f64,
+}
+
+#[derive(Serialize)]
+struct WallAnswer {
+    #[serde(flatten)]
+    rows: std::collections::BTreeMap<&'static str, Vec<Inner>>,
+    base: Inner,
+    channels: usize,
+}
+
+/// A row with each channel of a layer moved, one after the other.
+pub async fn wall(
+    State(app): State<Arc<App>>,
+    Path(model): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response> {
+    check_json(&headers)?;
+    let body = app.body(body).await?;
+    answer(&app, model, move |_, served| {
+        let WallAsked { layer, row, alpha } = json(&body)?;
+        check_alphas(&[alpha])?;
+        check_row(served, row)?;
+        let (study, statistics) = (served.study()?, served.channels()?);
+        statistics.check(Feature { layer, channel: 0, place: None })?;
+        let channels = statistics.layers[layer - 1].shape.channels;
+        let x = statistics.wall(&served.model, layer, alpha, study.x().row(row), channels.min(MOST));
+        let base = decoded(&served.model, study.x().slice(ndarray::s![row..row + 1, ..]))?;
+        Ok(WallAnswer {
+            rows: several(decoded(&served.model, x.view())?),
+            base: base.into_iter().next().expect("one row").into(),
+            channels,
+        })
+    })
+    .await
+}

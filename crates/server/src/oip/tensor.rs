@@ -1,0 +1,132 @@
+//! Tensors in JSON: numbers, truths and texts, flat or nested.
+
+use std::fmt;
+
+use flowgmm::data::{Cells, TextCells};
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeSeed, Error, SeqAccess, Visitor},
+};
+
+/// A tensor of a request.
+#[derive(Deserialize)]
+pub struct Tensor {
+    /// The column.
+    pub name: String,
+    /// How many elements in each direction.
+    pub shape: Vec<usize>,
+    /// What the elements are.
+    pub datatype: String,
+    /// The elements, row by row; nested lists count like flat ones.
+    pub data: Elements,
+}
+
+/// The elements of a tensor.
+#[derive(Default)]
+pub struct Elements {
+    /// The numbers; NaN where an element is a text or null.
+    pub numbers: Vec<f64>,
+    /// The texts, as soon as there is one; none where an element is null.
+    texts: Option<Vec<Option<String>>>,
+}
+
+impl Elements {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// Whether all are numbers or null.
+    pub fn are_numbers(&self) -> bool {
+        self.texts.is_none()
+    }
+
+    /// A column of a table: texts that read as numbers are numbers, as in files.
+    pub fn into_cells(self) -> Cells {
+        match self.texts {
+            None => Cells::Numbers(self.numbers),
+            Some(texts) => Cells::from_texts(texts.iter().map(|text| text.as_deref()).collect::<TextCells>()),
+        }
+    }
+
+    fn number(&mut self, value: f64) {
+        if let Some(texts) = &mut self.texts {
+            texts.push((!value.is_nan()).then(|| flowgmm::data::number_text(value)));
+        }
+        self.numbers.push(value);
+    }
+
+    fn text(&mut self, text: &str) {
+        let numbers = &self.numbers;
+        let texts = self.texts.get_or_insert_with(|| {
+            let as_text = |v: &f64| (!v.is_nan()).then(|| flowgmm::data::number_text(*v));
+            numbers.iter().map(as_text).collect()
+        });
+        // An empty text is a missing cell, as in files.
+        let text = text.trim();
+        texts.push((!text.is_empty()).then(|| text.to_string()));
+        self.numbers.push(f64::NAN);
+    }
+}
+
+impl<'de> Deserialize<'de> for Elements {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut elements = Self::default();
+        Collect(&mut elements).deserialize(deserializer)?;
+        Ok(elements)
+    }
+}
+
+/// Adds what is read to the elements.
+struct Collect<'a>(&'a mut Elements);
+
+impl<'de> DeserializeSeed<'de> for Collect<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Collect<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a number, a text, true, false, null, or a list of them")
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<(), E> {
+        self.0.number(value);
+        Ok(())
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<(), E> {
+        self.0.number(value as f64);
+        Ok(())
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<(), E> {
+        self.0.number(value as f64);
+        Ok(())
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
+        self.0.text(if value { "true" } else { "false" });
+        Ok(())
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<(), E> {
+        self.0.text(value);
+        Ok(())
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        self.0.number(f64::NAN);
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        while list.next_element_seed(Collect(self.0))?.is_some() {}
+        Ok(())
+    }
+}
