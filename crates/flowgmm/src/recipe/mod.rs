@@ -154,6 +154,7 @@ impl FitConfig {
                 refine: None,
                 dropout: 0.0,
                 em: None,
+                shards: None,
             },
         }
     }
