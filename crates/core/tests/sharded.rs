@@ -9,8 +9,8 @@ use flowgmm_core::{
     objective::{Agreement, Consistency, Objective, SoftTargets},
     tensor::{Place, to_vec},
     train::{
-        AdamConfig, Control, DecayShape, Local, Observer, Reduce, Schedule, Shard, Shards, TaughtRows,
-        TrainConfig, TrainState, Trainer, TrainingMatrix, TrainingRows,
+        AdamConfig, Control, DecayShape, Local, Observer, Reduce, Reduced, Schedule, Shard, Shards,
+        TaughtRows, TrainConfig, TrainState, Trainer, TrainingMatrix, TrainingRows,
     },
 };
 use ndarray::Array2;
@@ -51,12 +51,12 @@ impl Threads {
 }
 
 impl Reduce for Threads {
-    fn max(&mut self, values: &mut [f64]) -> flowgmm_core::Result<()> {
+    fn max(&mut self, values: &mut [f64]) -> Reduced {
         self.all(&self.max, values, f64::max);
         Ok(())
     }
 
-    fn sum(&mut self, values: &mut [i64]) -> flowgmm_core::Result<()> {
+    fn sum(&mut self, values: &mut [i64]) -> Reduced {
         self.all(&self.sum, values, |a, b| a + b);
         Ok(())
     }

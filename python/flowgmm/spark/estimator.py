@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pyarrow as pa
 from pyspark import keyword_only
 from pyspark.ml import Estimator
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
@@ -15,10 +14,15 @@ from pyspark.sql import functions as F
 from .. import _labels, _native, _settings
 from .._warnings import warn_all
 from . import _columns
+from ._keys import SAMPLED, SHARD, keyed
+from ._slots import check_slots
+from ._workers import Stage
 from .model import FlowGMMClassifierModel
 from .params import FitParams, by_param
 
 _LABEL = "__flowgmm_label"
+#: Labelled rows that a fit may have: every worker holds all of them.
+MOST_LABELLED = 200_000
 
 
 class FlowGMMClassifier(  # type: ignore[misc]
@@ -81,31 +85,69 @@ class FlowGMMClassifier(  # type: ignore[misc]
         return self
 
     def _fit(self, dataset: DataFrame) -> FlowGMMClassifierModel:
-        features = _columns.features(dataset, self.getFeaturesCols())
+        session = dataset.sparkSession
+        shards, workers = self._checked()
+        names = self.getFeaturesCols()
+        if self.getLabelCol() in names:
+            raise ValueError(f"the label column {self.getLabelCol()!r} is among the features")
+        features = _columns.features(dataset, names)
         label, label_type = _columns.label(dataset, self.getLabelCol())
         table = dataset.select(*(column.alias(name) for name, column in features), label.alias(_LABEL))
-        sample = self._sample(table)
-        labels = _labels.encode(sample.column(_LABEL), None)
+        counts: Any = table.select(F.count(_LABEL), F.count(F.lit(1))).first()
+        labelled, total = int(counts[0]), int(counts[1]) - int(counts[0])
+        self._check_labels(labelled)
+        check_slots(session, workers)
+        sample_rows = int(self.getOrDefault(self.sample_rows))
+        keys = keyed(table, [name for name, _ in features], self.getSeed(), shards, sample_rows, total)
+        known, sampled = F.col(_LABEL).isNotNull(), F.col(SAMPLED)
+        sample = keys.where(known | sampled).drop(SHARD, SAMPLED).toArrow()
+        stage = Stage(
+            rows=keys.where(~known & ~sampled).drop(_LABEL, SAMPLED),
+            shards=shards,
+            workers=workers,
+            checkpoint=self._optional("checkpoint"),
+            every=int(self.getOrDefault(self.checkpoint_steps)),
+            threads=int(session.conf.get("spark.task.cpus", "1") or 1),
+        )
+        codes, classes, _ = _labels.encode(sample.column(_LABEL), None).native()
         rows = _native.Table.from_arrow(sample.drop_columns([_LABEL]))
-        codes, names, _ = labels.native()
-        fit = _native.fit(rows, (codes, names, self.getLabelCol()), self._options(), None)
+        fit = _native.fit_on(rows, (codes, classes, self.getLabelCol()), self._options(), total, stage, None)
         warn_all(fit.warnings())
         return self._model(fit.model().to_bytes(), label_type)
 
-    def _sample(self, table: DataFrame) -> pa.Table:
-        """The labelled rows, and some of the others, in an order that does not depend on partitions."""
-        keyed = table.withColumn("__flowgmm_key", F.xxhash64(F.lit(self.getSeed()), *table.columns))
-        labelled = keyed.where(F.col(_LABEL).isNotNull())
-        others = keyed.where(F.col(_LABEL).isNull()).orderBy("__flowgmm_key").limit(self.getOrDefault(self.sample_rows))
-        found = labelled.unionByName(others).toArrow()
-        return found.sort_by("__flowgmm_key").drop_columns(["__flowgmm_key"])
+    def _checked(self) -> tuple[int, int]:
+        """The numbers of shards and workers, if all Params make sense."""
+        shards, workers = int(self.getOrDefault(self.shards)), int(self.getOrDefault(self.num_workers))
+        if workers < 1:
+            raise ValueError(f"num_workers must be at least 1, got {workers}")
+        if shards < workers:
+            raise ValueError(f"num_workers={workers} is more than shards={shards}: a worker holds one shard at least")
+        for name in ("sample_rows", "checkpoint_steps"):
+            if int(self.getOrDefault(self.getParam(name))) < 1:
+                raise ValueError(f"{name} must be at least 1, got {self.getOrDefault(self.getParam(name))}")
+        if self.getSeed() < 0:
+            raise ValueError(f"seed must not be negative, got {self.getSeed()}")
+        _settings.check(_Arguments(self))
+        return shards, workers
+
+    def _check_labels(self, labelled: int) -> None:
+        name = self.getLabelCol()
+        if labelled == 0:
+            raise ValueError(f"no row has a label: {name!r} is null everywhere")
+        if labelled > MOST_LABELLED:
+            raise ValueError(
+                f"{labelled} rows have a label in {name!r}, and every worker holds all of these: leave {MOST_LABELLED} of them, and "
+                "make the labels of the others null"
+            )
 
     def _options(self) -> dict[str, Any]:
         kinds = self._optional("columns") or {}
+        settings = _settings.gather(_Arguments(self), self.getSeed())
+        own = {"train.shards": self.getOrDefault(self.shards), "sample": self.getOrDefault(self.sample_rows)}
         return {
             **_settings.plain_options(None),
             "preset": self.getOrDefault(self.preset),
-            "settings": _settings.gather(_Arguments(self), self.getSeed()),
+            "settings": [*settings, *((path, _settings.to_json(path, value)) for path, value in own.items())],
             "declared": [(str(name), kind) for name, kind in kinds.items()],
         }
 
@@ -122,4 +164,4 @@ class _Arguments:
         self._estimator = estimator
 
     def __getattr__(self, name: str) -> Any:
-        return self._estimator._optional(name)
+        return self._estimator._optional(name) if self._estimator.hasParam(name) else None

@@ -78,6 +78,20 @@ impl TrainingMatrix {
         Self { dim, values, discrete: None }
     }
 
+    /// Adds rows after these.
+    ///
+    /// # Panics
+    /// If they have other columns, or only one of both is dequantised.
+    pub fn append(&mut self, other: Self) {
+        assert_eq!(self.dim, other.dim, "columns");
+        self.values.extend(other.values);
+        match (&mut self.discrete, other.discrete) {
+            (None, None) => {}
+            (Some(own), Some(other)) => own.append(&other),
+            _ => panic!("rows of which some are dequantised"),
+        }
+    }
+
     /// These rows, dequantised with fresh noise whenever a batch is drawn.
     pub fn dequantised(mut self, discrete: Option<DiscreteRows>) -> Self {
         self.discrete = discrete;

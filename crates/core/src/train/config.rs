@@ -44,7 +44,7 @@ pub struct TrainConfig {
     pub em: Option<Em>,
     /// Parts that the unlabelled rows are cut into, if each step's gradient is to be an exact sum over them: several workers can
     /// then hold the rows, and their number changes no bit. Not with EM, refinement or views of images.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub shards: Option<usize>,
 }
 

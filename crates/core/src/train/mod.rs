@@ -39,7 +39,7 @@ pub use observer::{Control, Observer};
 pub use optim::{Adam, AdamConfig, Average, Decay};
 pub use parameters::{gradients, put_trained, set_trained, take_trained, trained_values};
 pub use perturbation::{GaussianNoise, Perturbation};
-pub use reduce::{Local, Reduce};
+pub use reduce::{Local, Reduce, Reduced};
 pub use refine::Refine;
 pub use schedule::{DecayShape, Schedule};
 pub use shards::{Shard, Shards};

@@ -13,15 +13,16 @@
 
 use std::fmt::Debug;
 
-use crate::Result;
+/// What a reduction returns: nothing, or why it could not be done.
+pub type Reduced = std::result::Result<(), String>;
 
 /// How numbers of workers become one number that all of them have.
 pub trait Reduce: Debug + Send {
     /// Replaces each value by the largest that a worker has at its place.
-    fn max(&mut self, values: &mut [f64]) -> Result<()>;
+    fn max(&mut self, values: &mut [f64]) -> Reduced;
 
     /// Replaces each value by the sum over the workers; it does not overflow.
-    fn sum(&mut self, values: &mut [i64]) -> Result<()>;
+    fn sum(&mut self, values: &mut [i64]) -> Reduced;
 }
 
 /// One worker: its numbers are everybody's.
@@ -29,11 +30,11 @@ pub trait Reduce: Debug + Send {
 pub struct Local;
 
 impl Reduce for Local {
-    fn max(&mut self, _values: &mut [f64]) -> Result<()> {
+    fn max(&mut self, _values: &mut [f64]) -> Reduced {
         Ok(())
     }
 
-    fn sum(&mut self, _values: &mut [i64]) -> Result<()> {
+    fn sum(&mut self, _values: &mut [i64]) -> Reduced {
         Ok(())
     }
 }

@@ -108,7 +108,7 @@ impl Trainer<'_> {
                 }
             }
         }
-        reduce.sum(&mut sums)?;
+        reduce.sum(&mut sums).map_err(Error::Workers)?;
         let prior = to_vec(&self.state.model.mixture().log_prior().exp());
         let mean: Vec<f64> = sums[..k].iter().map(|&sum| point.value(sum) / n as f64 + FLOOR).collect();
         let value = -prior.iter().zip(&mean).map(|(pi, p)| pi * p.ln()).sum::<f64>();
@@ -142,7 +142,7 @@ impl Trainer<'_> {
         let weights = self.state.step.is_multiple_of(COMPARE_EVERY).then(|| self.digest());
         let mut most = vec![of_gradients, of_terms];
         most.extend(weights.into_iter().flat_map(|digest| [digest, -digest]));
-        reduce.max(&mut most)?;
+        reduce.max(&mut most).map_err(Error::Workers)?;
         if let [_, _, highest, lowest] = most[..]
             && highest != -lowest
         {
@@ -172,7 +172,7 @@ impl Trainer<'_> {
                 sums[at + 2] += 1;
             }
         }
-        reduce.sum(&mut sums)?;
+        reduce.sum(&mut sums).map_err(Error::Workers)?;
         let (gradient, of_names) = sums.split_at(n);
         let mut found: Vec<(TermName, f64, f64)> = names
             .iter()

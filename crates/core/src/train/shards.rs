@@ -10,7 +10,7 @@ use super::{
     Noise, Purpose, Reduce, TrainingRows,
     batches::{Order, compose, shard_stream},
 };
-use crate::{Result, objective::Batch, tensor::Place};
+use crate::{Error, Result, objective::Batch, tensor::Place};
 
 /// The shards that this worker holds, and the sizes of all.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ impl Shards {
             sizes[shard.number] += shard.rows.len() as i64;
             sizes[count + shard.number] += shard.taught.len() as i64;
         }
-        reduce.sum(&mut sizes)?;
+        reduce.sum(&mut sizes).map_err(Error::Workers)?;
         let sizes: Vec<usize> = sizes.into_iter().map(|n| usize::try_from(n).unwrap_or(0)).collect();
         Ok(Self { own, sizes: sizes[..count].to_vec(), taught_sizes: sizes[count..].to_vec() })
     }

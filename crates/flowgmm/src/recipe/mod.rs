@@ -124,6 +124,7 @@ impl FitConfig {
             })],
             calibration: None,
             forest: None,
+            sample: None,
             multi_start: MultiStart { starts: 1, fraction: 0.1, folds: 3 },
             train: TrainConfig {
                 steps: 2500,
