@@ -81,7 +81,8 @@ class Stage:
         partitioned = by_worker(self.rows, self.shards, self.workers).select(*(_quoted(name) for name in names))
         task = _task(shared, name, self.shards, self.workers, self.checkpoint, self.every, self.threads)
         try:
-            found = partitioned.mapInArrow(task, _RESULT, barrier=True).collect()
+            # The shuffle behind the stage is for Spark: it runs a barrier stage again only if another stage reads it.
+            found = partitioned.mapInArrow(task, _RESULT, barrier=True).repartition(1).collect()
         finally:
             if context is not None:
                 shared.unpersist()
@@ -125,9 +126,10 @@ def _task(
         held = len(worker)
         with collective.CommunicatorContext(dmlc_task_id=f"{rank:06}", **told[0][0]):
             store = Checkpoints(checkpoint, name) if checkpoint is not None and rank == 0 else None
-            resume = collective.broadcast(store.read() if store else None, _rank_of_first(collective, rank))
+            found = (store.read() if store else None) or b""
+            resume = collective.broadcast(found if rank == 0 else None, _rank_of_first(collective, rank))
             try:
-                state = worker.train(own, resume, _reduce(collective), every, store.write if store else None, threads)
+                state = worker.train(own, resume or None, _reduce(collective), every, store.write if store else None, threads)
             except (ValueError, _native.DivergedError) as error:
                 # The same on all workers, and again if the stage were run again.
                 yield _result(error=str(error), kind=type(error).__name__)
