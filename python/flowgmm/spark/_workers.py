@@ -11,7 +11,7 @@ import json
 import os
 import socket
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -72,10 +72,12 @@ class Stage:
     checkpoint: str | None
     every: int
     threads: int
+    #: What each worker held: rows beyond the driver's sample, and the most bytes of its process.
+    reports: list[dict[str, int]] = field(default_factory=list)
 
     def __call__(self, job: bytes) -> bytes:
         context = getattr(self.rows.sparkSession, "_sc", None)
-        shared = job if context is None else context.broadcast(job)
+        shared: Any = job if context is None else context.broadcast(job)
         name = hashlib.sha256(job).hexdigest()[:32]
         names = [name for name in self.rows.columns if not name.startswith("__flowgmm")]
         partitioned = by_worker(self.rows, self.shards, self.workers).select(*(_quoted(name) for name in names))
@@ -89,6 +91,7 @@ class Stage:
         for row in found:
             if row["error"] is not None:
                 raise getattr(_native, row["kind"], ValueError)(row["error"])
+        self.reports.extend({"rows": row["rows"], "peak_bytes": row["peak"]} for row in found)
         [state] = [row["state"] for row in found if row["state"] is not None]
         if self.checkpoint is not None:
             Checkpoints(self.checkpoint, name).remove()

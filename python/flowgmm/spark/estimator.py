@@ -25,7 +25,7 @@ _LABEL = "__flowgmm_label"
 MOST_LABELLED = 200_000
 
 
-class FlowGMMClassifier(  # type: ignore[misc]
+class FlowGMMClassifier(
     Estimator[FlowGMMClassifierModel], FitParams, DefaultParamsReadable["FlowGMMClassifier"], DefaultParamsWritable
 ):
     """FlowGMM for DataFrames of which few rows have a label; a null label is an unlabelled row.
@@ -46,7 +46,7 @@ class FlowGMMClassifier(  # type: ignore[misc]
     ``explainParams()`` documents all of them.
     """
 
-    @keyword_only  # type: ignore[misc]
+    @keyword_only
     def __init__(
         self,
         *,
@@ -76,9 +76,9 @@ class FlowGMMClassifier(  # type: ignore[misc]
         seed: int | None = None,
     ) -> None:
         super().__init__()
-        self._set(**by_param(self._input_kwargs))
+        self._set(**by_param(self._input_kwargs))  # type: ignore[attr-defined]
 
-    @keyword_only  # type: ignore[misc]
+    @keyword_only
     def setParams(self, **arguments: Any) -> FlowGMMClassifier:
         """Sets Params by the names of the constructor's arguments."""
         self._set(**by_param(arguments))
@@ -113,7 +113,9 @@ class FlowGMMClassifier(  # type: ignore[misc]
         rows = _native.Table.from_arrow(sample.drop_columns([_LABEL]))
         fit = _native.fit_on(rows, (codes, classes, self.getLabelCol()), self._options(), total, stage, None)
         warn_all(fit.warnings())
-        return self._model(fit.model().to_bytes(), label_type)
+        model = self._model(fit.model().to_bytes(), label_type)
+        model.workers = stage.reports
+        return model
 
     def _checked(self) -> tuple[int, int]:
         """The numbers of shards and workers, if all Params make sense."""

@@ -14,14 +14,14 @@ from pyspark.sql import functions as F
 from . import _columns
 
 
-class LabelledAccuracyEvaluator(  # type: ignore[misc]
+class LabelledAccuracyEvaluator(
     Evaluator, HasLabelCol, HasPredictionCol, DefaultParamsReadable["LabelledAccuracyEvaluator"], DefaultParamsWritable
 ):
     """Accuracy over the rows that have a label, for ``CrossValidator`` and ``TrainValidationSplit``: Spark's own evaluators cannot
     do with null labels, nor with classes that are texts.
     """
 
-    @keyword_only  # type: ignore[misc]
+    @keyword_only
     def __init__(self, *, label_col: str = "label", prediction_col: str = "prediction") -> None:
         super().__init__()
         self._set(labelCol=label_col, predictionCol=prediction_col)

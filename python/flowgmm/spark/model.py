@@ -24,7 +24,7 @@ FILE = "model.flowgmm"
 _TYPES: dict[str, T.DataType] = {"double": T.DoubleType(), "boolean": T.BooleanType(), "string": T.StringType()}
 
 
-class FlowGMMClassifierModel(Model, OutputParams, MLReadable["FlowGMMClassifierModel"], MLWritable):  # type: ignore[misc]
+class FlowGMMClassifierModel(Model, OutputParams, MLReadable["FlowGMMClassifierModel"], MLWritable):
     """A fitted FlowGMM in Spark.
 
     ``transform`` adds the columns that ``predictionCol``, ``probabilityCol``, ``logPCol`` and ``typicalityCol`` name: the most
@@ -37,6 +37,8 @@ class FlowGMMClassifierModel(Model, OutputParams, MLReadable["FlowGMMClassifierM
         self._content = content
         self._label_type = label_type
         self._model: _native.Model | None = None
+        #: What each worker of the fit held: rows beyond the driver's sample, and the most bytes of its process. Not saved.
+        self.workers: list[dict[str, int]] = []
         self._shared: Any = None
 
     @property
@@ -146,7 +148,7 @@ class FlowGMMClassifierModel(Model, OutputParams, MLReadable["FlowGMMClassifierM
         return _Reader(cls)
 
 
-class _Writer(MLWriter):  # type: ignore[misc]
+class _Writer(MLWriter):
     def __init__(self, instance: FlowGMMClassifierModel) -> None:
         super().__init__()
         self.instance = instance
@@ -164,7 +166,7 @@ class _Writer(MLWriter):  # type: ignore[misc]
             stream.close()
 
 
-class _Reader(MLReader["FlowGMMClassifierModel"]):  # type: ignore[misc]
+class _Reader(MLReader["FlowGMMClassifierModel"]):
     def __init__(self, cls: type[FlowGMMClassifierModel]) -> None:
         super().__init__()
         self.cls = cls

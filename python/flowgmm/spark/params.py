@@ -25,7 +25,7 @@ def _anything(value: Any) -> Any:
     return value
 
 
-class OutputParams(HasFeaturesCol, HasPredictionCol, HasProbabilityCol):  # type: ignore[misc]
+class OutputParams(HasFeaturesCol, HasPredictionCol, HasProbabilityCol):
     """Columns that are read, and columns that ``transform`` adds; an empty name leaves a column out."""
 
     featuresCols = _param("featuresCols", "columns of features, of any type that a table can have; instead of featuresCol",
