@@ -21,7 +21,7 @@ fn table(rows: &[usize]) -> (Frame, Vec<Option<String>>) {
     };
     let side = |row: usize| (row % 2) as f64;
     let noise = |row: usize, by: usize| ((row * by) % 97) as f64 / 97.0;
-    let city = |row: &usize| (row % 11 != 0).then_some(["Rome", "Oslo", "Lima"][(row / 3) % 3]);
+    let city = |row: &usize| (!row.is_multiple_of(11)).then_some(["Rome", "Oslo", "Lima"][(row / 3) % 3]);
     let columns = vec![
         numbers("a", &|row| 3.0 * side(row) + noise(row, 31)),
         numbers("b", &|row| if row % 13 == 0 { f64::NAN } else { noise(row, 57) - 2.0 * side(row) }),
@@ -119,7 +119,7 @@ impl Workers for InThreads {
                             kept.lock().unwrap().get_or_insert(bytes);
                             Ok(())
                         };
-                        let every = (w == 0).then(|| Every { steps: 10, keep: &mut keep });
+                        let every = (w == 0).then_some(Every { steps: 10, keep: &mut keep });
                         worker.train(&own, from.as_deref(), &mut reduce, every, &mut ()).unwrap()
                     })
                 };

@@ -6,10 +6,13 @@ task starts the tracker, so that a stage that Spark runs again has one of its ow
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import socket
+import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,7 +24,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from .. import _native
-from ._keys import by_worker, worker_of
+from ._keys import MARKER, by_worker, without_markers, worker_of
+
+#: Seconds that a worker waits after the collective has failed. A lost peer is the usual cause, and Spark should hear of its loss before it
+#: hears of ours: told too early, it would run the stage again with a task on the lost executor, for which all others then wait.
+_GRACE = 20.0
+#: Seconds that a worker waits for the others to have read their rows. Spark itself would wait for a year.
+_RENDEZVOUS = 1800.0
 
 _RESULT = T.StructType([T.StructField("state", T.BinaryType()), T.StructField("error", T.StringType()),
                         T.StructField("kind", T.StringType()), T.StructField("rows", T.LongType()),
@@ -79,7 +88,7 @@ class Stage:
         context = getattr(self.rows.sparkSession, "_sc", None)
         shared: Any = job if context is None else context.broadcast(job)
         name = hashlib.sha256(job).hexdigest()[:32]
-        names = [name for name in self.rows.columns if not name.startswith("__flowgmm")]
+        names = [*(name for name in self.rows.columns if not name.startswith("__flowgmm")), MARKER]
         partitioned = by_worker(self.rows, self.shards, self.workers).select(*(_quoted(name) for name in names))
         task = _task(shared, name, self.shards, self.workers, self.checkpoint, self.every, self.threads)
         try:
@@ -107,6 +116,7 @@ def _task(
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from xgboost import collective
+        from xgboost.core import XGBoostError
 
         context = BarrierTaskContext.get()
         rank = context.partitionId()
@@ -114,32 +124,57 @@ def _task(
         problem: tuple[str, str] | None = None
         try:
             worker = _native.Worker(job.value if hasattr(job, "value") else job)
-            for batch in batches:
+            for batch in map(without_markers, batches):
                 if batch.num_rows:
                     worker.add(_native.Table.from_arrow(pa.Table.from_batches([batch])))
         except (ValueError, TypeError) as error:
             problem = ("ValueError", f"{error}")
         # Everybody is here, and says whether it is ready; the first has started the tracker.
         tracker, where = _tracker(context, workers) if rank == 0 else (None, None)
-        told = [json.loads(message) for message in context.allGather(json.dumps([where, problem]))]
+        told = [json.loads(message) for message in _together(context, json.dumps([where, problem]))]
         problem = next((problem for _, problem in told if problem), None)
         if problem:
             yield _result(error=problem[1], kind=problem[0])
             return
         held = len(worker)
-        with collective.CommunicatorContext(dmlc_task_id=f"{rank:06}", **told[0][0]):
+        with _patient(), collective.CommunicatorContext(dmlc_task_id=f"{rank:06}", **told[0][0]):
             store = Checkpoints(checkpoint, name) if checkpoint is not None and rank == 0 else None
             found = (store.read() if store else None) or b""
             resume = collective.broadcast(found if rank == 0 else None, _rank_of_first(collective, rank))
             try:
                 state = worker.train(own, resume or None, _reduce(collective), every, store.write if store else None, threads)
             except (ValueError, _native.DivergedError) as error:
+                if isinstance(error, XGBoostError):
+                    raise  # a peer is lost: Spark runs the stage again
                 # The same on all workers, and again if the stage were run again.
                 yield _result(error=str(error), kind=type(error).__name__)
                 return
         yield _result(state=state if rank == 0 else None, rows=held)
 
     return work
+
+
+def _together(context: BarrierTaskContext, message: str) -> list[str]:
+    """The messages of all tasks. Ends this process if one does not come: Spark then runs the stage again."""
+    timer = threading.Timer(_RENDEZVOUS, os._exit, (1,))
+    timer.daemon = True
+    timer.start()
+    try:
+        return list(context.allGather(message))
+    finally:
+        timer.cancel()
+
+
+@contextlib.contextmanager
+def _patient() -> Iterator[None]:
+    """Waits a while before it passes on an error of the collective."""
+    try:
+        yield
+    except (GeneratorExit, KeyboardInterrupt):
+        raise
+    except BaseException:
+        time.sleep(_GRACE)
+        raise
 
 
 def _tracker(context: BarrierTaskContext, workers: int) -> tuple[Any, dict[str, Any]]:

@@ -92,7 +92,7 @@ def test_too_few_slots_are_named(spark: Any, frame: Any, monkeypatch: pytest.Mon
         ({"features_col": ["a", "bb"]}, "no column 'bb'"),
         ({"features_col": ["a", "y"]}, "among the features"),
         ({"preset": "best"}, "preset must be one of"),
-        ({"settings": {"train.em": {"every": 1, "mixture": {"kind": "fixed"}}}}, "train.shards"),
+        ({"settings": {"train.noise": -1.0}}, "train.noise"),
         ({"columns": {"a": "colour"}}, "must be one of"),
     ],
 )
