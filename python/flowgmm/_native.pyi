@@ -12,6 +12,9 @@ __all__ = [
     "Fit",
     "density",
     "fit",
+    "Worker",
+    "fit_on",
+    "row_keys",
     "Model",
     "conformal_sets",
     "explain",
@@ -109,6 +112,21 @@ class Model:
     ) -> list[tuple[int, float, float, float, float]]: ...
 
 @final
+class Worker:
+    def __new__(cls, job: bytes) -> Worker: ...
+    def __len__(self) -> int: ...
+    def add(self, table: Table) -> None: ...
+    def train(
+        self,
+        shards: Sequence[int],
+        resume: bytes | None,
+        reduce: Callable[[Any, str], Any],
+        every: int,
+        keep: Callable[[bytes], None] | None,
+        threads: int | None = None,
+    ) -> bytes: ...
+
+@final
 class Rival:
     @staticmethod
     def fit(
@@ -127,6 +145,17 @@ class Rival:
     def log_probs(self, rows: _PyRows, threads: int | None = None) -> _Floats: ...
 
 def fit(rows: _PyRows, labels: _PyLabels | None, options: dict[str, Any], progress: _Progress | None = None) -> Fit: ...
+def fit_on(
+    rows: _PyRows,
+    labels: _PyLabels | None,
+    options: dict[str, Any],
+    total: int,
+    train: Callable[[bytes], bytes],
+    progress: _Progress | None = None,
+) -> Fit: ...
+def row_keys(
+    table: Table, seed: int, shards: int, sample: int, total: int
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]: ...
 def density(
     rows: _PyRows, components: int, options: dict[str, Any], progress: _Progress | None = None
 ) -> Fit: ...

@@ -14,6 +14,7 @@ mod pages;
 mod rivals;
 mod rows;
 mod run;
+mod sharded;
 
 use pyo3::prelude::*;
 
@@ -32,6 +33,7 @@ mod _native {
         pages::{explain, report},
         rivals::Rival,
         rows::{Images, Table},
+        sharded::{Worker, fit_on, row_keys},
     };
 
     #[pymodule_init]

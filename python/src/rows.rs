@@ -18,7 +18,7 @@ const ROWS: usize = 8192;
 /// A table in memory. Its cells are copied once, from Arrow buffers or an array.
 #[pyclass(frozen, module = "flowgmm._native")]
 pub struct Table {
-    frames: Arc<[Frame]>,
+    pub(crate) frames: Arc<[Frame]>,
     #[pyo3(get)]
     columns: Vec<String>,
 }

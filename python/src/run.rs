@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! pool ─work─Observer→ Shared { stop, phase, done, total, loss } ←every 50 ms─ calling thread: signals, progress callback
+//!      ─Calls→ what only Python can do, such as a sum over processes ←at once─ calling thread
 //! ```
 
 use std::{
@@ -11,7 +12,7 @@ use std::{
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
-        mpsc::{RecvTimeoutError, channel},
+        mpsc::{RecvTimeoutError, Sender, channel, sync_channel},
     },
     thread,
     time::Duration,
@@ -108,28 +109,87 @@ fn build(threads: usize) -> PyResult<Arc<ThreadPool>> {
     pool.map(Arc::new).map_err(|error| bug(&format!("cannot start {threads} threads: {error}")))
 }
 
+/// Something for the calling thread to do, with the GIL.
+type Call = Box<dyn FnOnce(Python<'_>) -> PyResult<()> + Send>;
+
+/// What the thread that works sends to the thread that waits.
+enum Message<T> {
+    Call(Call),
+    Done(thread::Result<flowgmm::Result<T>>),
+}
+
+/// Lets the calling thread do what only Python can do.
+pub struct Calls {
+    send: Box<dyn Fn(Call) -> bool + Send + Sync>,
+}
+
+impl std::fmt::Debug for Calls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("calls of Python")
+    }
+}
+
+impl Calls {
+    /// The result of a call; an exception ends the work, and is what its caller sees.
+    pub fn ask<R: Send + 'static>(
+        &self,
+        call: impl FnOnce(Python<'_>) -> PyResult<R> + Send + 'static,
+    ) -> flowgmm::Result<R> {
+        let (send, receive) = sync_channel(1);
+        let sent = (self.send)(Box::new(move |py| {
+            let found = call(py)?;
+            // Nobody receives it only if the work panicked.
+            let _ = send.send(found);
+            Ok(())
+        }));
+        // After an exception there is no answer.
+        receive.recv().ok().filter(|_| sent).ok_or(flowgmm::Error::Stopped)
+    }
+}
+
 /// Does the work, and looks at signals meanwhile. `progress` is called with what is being done, how much of it is done, how much
 /// there is, and the loss; its exception stops the work, as Ctrl-C does.
-pub fn run<T: Send>(
+pub fn run<T: Send + 'static>(
     py: Python<'_>,
     threads: Threads,
     progress: Option<Py<PyAny>>,
     work: impl FnOnce(&mut dyn Observer) -> flowgmm::Result<T> + Send,
 ) -> PyResult<T> {
+    run_calling(py, threads, progress, |observer, _| work(observer))
+}
+
+/// [`run`] for work that calls Python in between.
+pub fn run_calling<T: Send + 'static>(
+    py: Python<'_>,
+    threads: Threads,
+    progress: Option<Py<PyAny>>,
+    work: impl FnOnce(&mut dyn Observer, Calls) -> flowgmm::Result<T> + Send,
+) -> PyResult<T> {
     let (pool, shared) = (threads.pool()?, Shared::default());
     let (outcome, stopped) = py.detach(|| {
-        let (send, receive) = channel();
+        let (send, receive) = channel::<Message<T>>();
         let mut stopped: Option<PyErr> = None;
         let mut shown = State::default();
         let shared = &shared;
         let outcome = pool.in_place_scope(|scope| {
             scope.spawn(move |_| {
                 // Nobody receives it only if the calling thread panicked.
-                let _ = send.send(catch_unwind(AssertUnwindSafe(|| work(&mut Watching(shared)))));
+                let to_call: Sender<Message<T>> = send.clone();
+                let calls = Calls { send: Box::new(move |call| to_call.send(Message::Call(call)).is_ok()) };
+                let done = catch_unwind(AssertUnwindSafe(|| work(&mut Watching(shared), calls)));
+                let _ = send.send(Message::Done(done));
             });
             loop {
                 match receive.recv_timeout(POLL) {
-                    Ok(outcome) => return Some(outcome),
+                    Ok(Message::Done(outcome)) => return Some(outcome),
+                    // After the first exception nothing more is asked of Python.
+                    Ok(Message::Call(_)) if stopped.is_some() => {}
+                    Ok(Message::Call(call)) => {
+                        if let Err(error) = Python::attach(call) {
+                            stopped = Some(error);
+                            shared.stop.store(true, Ordering::Relaxed);
+                        }
+                    }
                     Err(RecvTimeoutError::Disconnected) => return None,
                     Err(RecvTimeoutError::Timeout) if stopped.is_some() => {}
                     Err(RecvTimeoutError::Timeout) => {

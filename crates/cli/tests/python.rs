@@ -13,8 +13,19 @@ const NAME: &str = "python_package";
 /// What the tests need besides what the wheel asks for.
 const TOOLS: [&str; 2] = ["maturin>=1.9,<2", "pytest"];
 /// What tests are skipped without, by name.
-const EXTRAS: [&str; 9] =
-    ["pandas", "polars", "pyarrow", "mypy", "matplotlib", "onnx", "onnxruntime", "nbclient", "ipykernel"];
+const EXTRAS: [&str; 11] = [
+    "pandas",
+    "polars",
+    "pyarrow",
+    "mypy",
+    "matplotlib",
+    "onnx",
+    "onnxruntime",
+    "nbclient",
+    "ipykernel",
+    "pyspark==4.3.0", // its tests also need Java
+    "xgboost-cpu>=3.2,<4",
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();

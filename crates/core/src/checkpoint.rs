@@ -120,41 +120,7 @@ impl Checkpoints {
 
     /// Replaces the checkpoint by one of this state.
     pub fn write(&self, progress: &Progress, state: &TrainState) -> Result<()> {
-        let header = Header {
-            format: FORMAT,
-            fingerprint: self.fingerprint.clone(),
-            progress: progress.clone(),
-            spec: state.model.spec(),
-            step: state.step,
-            updates: state.adam.updates,
-            rate_scale: state.rate_scale,
-            rollbacks: state.rollbacks,
-            failures: state.failures,
-            good_updates: state.snapshot.as_ref().map(|snapshot| snapshot.adam.updates),
-            has_average: state.ema.is_some(),
-            history: state.history.clone(),
-        };
-        let mut tensors = model_tensors(&state.model, "model.");
-        let mut add = |prefix: &str, vectors: &[Tensor<1>]| {
-            for (i, vector) in vectors.iter().enumerate() {
-                let values: Vec<f32> = to_vec(vector).into_iter().map(|v| v as f32).collect();
-                tensors.insert(format!("{prefix}.{i}"), (vec![values.len()], values));
-            }
-        };
-        add("m", &state.adam.m);
-        add("v", &state.adam.v);
-        add("ema", state.ema.as_deref().unwrap_or_default());
-        if let Some(snapshot) = &state.snapshot {
-            add("good.theta", &snapshot.thetas);
-            add("good.m", &snapshot.adam.m);
-            add("good.v", &snapshot.adam.v);
-            add("good.ema", snapshot.ema.as_deref().unwrap_or_default());
-        }
-        if let Some(q) = &state.q {
-            tensors.insert("q".into(), (vec![q.len()], q.clone()));
-        }
-        let header = serde_json::to_string(&header).expect("plain data");
-        Container { header, tensors }.write(&self.directory.join(FILE))?;
+        container(&self.fingerprint, progress, state).write(&self.directory.join(FILE))?;
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         Ok(())
     }
@@ -179,4 +145,47 @@ impl Checkpoints {
             }
         }
     }
+}
+
+/// The content of a checkpoint file: what workers and their driver exchange.
+pub fn to_bytes(fingerprint: &Fingerprint, progress: &Progress, state: &TrainState) -> Vec<u8> {
+    container(fingerprint, progress, state).to_bytes()
+}
+
+fn container(fingerprint: &Fingerprint, progress: &Progress, state: &TrainState) -> Container {
+    let header = Header {
+        format: FORMAT,
+        fingerprint: fingerprint.clone(),
+        progress: progress.clone(),
+        spec: state.model.spec(),
+        step: state.step,
+        updates: state.adam.updates,
+        rate_scale: state.rate_scale,
+        rollbacks: state.rollbacks,
+        failures: state.failures,
+        good_updates: state.snapshot.as_ref().map(|snapshot| snapshot.adam.updates),
+        has_average: state.ema.is_some(),
+        history: state.history.clone(),
+    };
+    let mut tensors = model_tensors(&state.model, "model.");
+    let mut add = |prefix: &str, vectors: &[Tensor<1>]| {
+        for (i, vector) in vectors.iter().enumerate() {
+            let values: Vec<f32> = to_vec(vector).into_iter().map(|v| v as f32).collect();
+            tensors.insert(format!("{prefix}.{i}"), (vec![values.len()], values));
+        }
+    };
+    add("m", &state.adam.m);
+    add("v", &state.adam.v);
+    add("ema", state.ema.as_deref().unwrap_or_default());
+    if let Some(snapshot) = &state.snapshot {
+        add("good.theta", &snapshot.thetas);
+        add("good.m", &snapshot.adam.m);
+        add("good.v", &snapshot.adam.v);
+        add("good.ema", snapshot.ema.as_deref().unwrap_or_default());
+    }
+    if let Some(q) = &state.q {
+        tensors.insert("q".into(), (vec![q.len()], q.clone()));
+    }
+    let header = serde_json::to_string(&header).expect("plain data");
+    Container { header, tensors }
 }

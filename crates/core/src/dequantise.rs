@@ -52,6 +52,20 @@ impl Dequantiser {
         any.then(|| Arc::new(Self { half_width, preprocess: preprocess.clone() }))
     }
 
+    /// For rows that are spread by these half-widths, `[dim_in]`.
+    ///
+    /// # Panics
+    /// Unless there is one for each column.
+    pub fn of_half_widths(half_width: Vec<f64>, preprocess: &Preprocess) -> Arc<Self> {
+        assert_eq!(half_width.len(), preprocess.dim_in(), "one half-width for each column");
+        Arc::new(Self { half_width, preprocess: preprocess.clone() })
+    }
+
+    /// The half-width of the noise in each column, `[dim_in]`.
+    pub fn half_widths(&self) -> &[f64] {
+        &self.half_width
+    }
+
     /// These rows, to be dequantised when they are drawn.
     pub fn rows(self: &Arc<Self>, x: ArrayView2<f64>, rows: &[usize]) -> DiscreteRows {
         DiscreteRows { x: x.select(Axis(0), rows), by: self.clone() }
@@ -59,6 +73,11 @@ impl Dequantiser {
 }
 
 impl DiscreteRows {
+    /// Adds rows after these.
+    pub(crate) fn append(&mut self, other: &Self) {
+        self.x.append(Axis(0), other.x.view()).expect("as many columns");
+    }
+
     /// x' of the chosen rows with fresh noise, row by row.
     pub(crate) fn draw(&self, chosen: &[usize], rng: &mut Rng) -> Vec<f32> {
         let mut x = self.x.select(Axis(0), chosen);

@@ -34,6 +34,10 @@ pub enum Error {
         step: usize,
     },
 
+    /// Workers that train together and could not, or no longer agree.
+    #[error("the workers of this fit cannot go on: {0}")]
+    Workers(String),
+
     /// A model or checkpoint file that is damaged, foreign or from another version.
     #[error("{}: not a usable model file: {reason}", path.display())]
     ModelFile {

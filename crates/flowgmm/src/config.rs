@@ -120,6 +120,10 @@ pub struct FitConfig {
     /// The forest beside the flow; without one, predictions are the flow's own Bayes rule.
     #[serde(default)]
     pub forest: Option<ForestConfig>,
+    /// Unlabelled rows that everything but training sees, about, where rows are in shards (`train.shards`): schema, preprocessing,
+    /// teachers, calibration. 50,000 if absent.
+    #[serde(default)]
+    pub sample: Option<usize>,
     /// Training.
     pub train: TrainConfig,
 }
@@ -237,6 +241,9 @@ impl FitConfig {
         if let Some(ForestConfig { n_trees }) = self.forest {
             rules.push(("forest.n_trees", (1..=10_000).contains(&n_trees), "between 1 and 10000"));
         }
+        rules.push(("sample", self.sample.is_none_or(|rows| rows > 0), "at least 1"));
+        let image = self.architecture.image.is_none();
+        rules.push(("train.shards", image || self.train.shards.is_none(), "absent for images"));
         rule::check(rules)?;
         Ok(())
     }

@@ -93,6 +93,10 @@ pub enum Error {
     #[error("interrupted")]
     Stopped,
 
+    /// Workers that train together and could not, or no longer agree.
+    #[error("the workers of this fit cannot go on: {0}")]
+    Workers(String),
+
     /// A model or checkpoint file that is damaged, foreign or from another version.
     #[error("{name}: not a usable model file: {reason}")]
     ModelFile {
@@ -200,7 +204,7 @@ impl Error {
             Self::Diverged { .. } => ErrorKind::Diverged,
             Self::Interrupted { .. } | Self::Cancelled { .. } | Self::Stopped => ErrorKind::Cancelled,
             Self::ModelFile { .. } => ErrorKind::ModelFile,
-            Self::Io { .. } => ErrorKind::Io,
+            Self::Io { .. } | Self::Workers(_) => ErrorKind::Io,
         }
     }
 
@@ -294,6 +298,7 @@ impl From<flowgmm_core::Error> for Error {
             E::CheckpointExists { path, whose } => Self::CheckpointExists { path, whose },
             E::CheckpointInUse { directory } => Self::CheckpointInUse { directory },
             E::Io { path, source } => Self::Io { path, source },
+            E::Workers(what) => Self::Workers(what),
         }
     }
 }

@@ -20,6 +20,7 @@ use crate::{
     observer::Observer,
     recipe::{Recipe, unsuitable},
     settings::Override,
+    sharded::{self, Workers},
     source::training::{Declared, Training},
     trial,
 };
@@ -53,6 +54,9 @@ pub struct Request {
     /// Bytes that a fit to a table may take; half of what is free if absent. Of a table that needs more, labelled rows and a
     /// random part of the others are learnt from.
     pub memory: Option<u64>,
+    /// Of a fit whose rows are in shards on workers ([`fit_on`]): how many rows without a label there are in all. The source is then
+    /// the labelled rows and the sample of the others.
+    pub elsewhere: Option<usize>,
 }
 
 /// Where and how often the state of training is kept.
@@ -81,6 +85,7 @@ impl Request {
             overrides: Vec::new(),
             checkpoint: None,
             memory: None,
+            elsewhere: None,
         }
     }
 
@@ -100,6 +105,21 @@ impl Request {
     pub(crate) fn seed(&self) -> u64 {
         let mut seeds = self.overrides.iter().rev().filter_map(|change| change.at("seed")?.as_u64());
         seeds.next().unwrap_or(0)
+    }
+
+    /// The number of shards that overrides ask for, if any.
+    pub(crate) fn shards(&self) -> Option<usize> {
+        self.last_number("train.shards")
+    }
+
+    /// Unlabelled rows that everything but training sees, about, if rows are in shards.
+    pub(crate) fn sample(&self) -> usize {
+        self.last_number("sample").unwrap_or(sharded::SAMPLE)
+    }
+
+    fn last_number(&self, path: &str) -> Option<usize> {
+        let last = self.overrides.iter().rev().find_map(|change| change.at(path))?;
+        usize::try_from(last.as_u64()?).ok()
     }
 
     /// Whether nothing is asked for that only tables have.
@@ -197,6 +217,24 @@ pub fn fit(request: &Request, observer: &mut dyn Observer) -> Result<Fit> {
     training.fit(plan, request, began, observer)
 }
 
+/// Fits a model to rows that workers hold in shards (`train.shards`). The source of the request is the labelled rows and those of the
+/// others that [`sharded::RowKeys`] sample; there are `total` of the others. The model has the bits of [`fit`] to all rows.
+pub fn fit_on(
+    request: &Request,
+    total: usize,
+    workers: &mut dyn Workers,
+    observer: &mut dyn Observer,
+) -> Result<Fit> {
+    let began = Instant::now();
+    if request.shards().is_none() {
+        return Err(Error::Request("workers need rows in shards: give train.shards a number".into()));
+    }
+    let request = Request { elsewhere: Some(total), ..request.clone() };
+    let training = Training::read(&request, observer)?;
+    let plan = training.plan(&request, observer)?;
+    training.fit_by(plan, &request, began, Some(workers), observer)
+}
+
 /// The settings of a fit, and why they are as they are.
 #[derive(Clone, Debug)]
 pub struct FitPlan {
@@ -244,10 +282,21 @@ impl Training {
 
     /// Trains a model as planned; `began` is when the work began.
     pub fn fit(
+        self,
+        plan: FitPlan,
+        request: &Request,
+        began: Instant,
+        observer: &mut dyn Observer,
+    ) -> Result<Fit> {
+        self.fit_by(plan, request, began, None, observer)
+    }
+
+    fn fit_by(
         mut self,
         plan: FitPlan,
         request: &Request,
         began: Instant,
+        workers: Option<&mut dyn Workers>,
         observer: &mut dyn Observer,
     ) -> Result<Fit> {
         let FitPlan { settings, decisions, cost, warnings } = plan;
@@ -257,11 +306,12 @@ impl Training {
             .rows(self.rows.clone())
             .decisions(decisions)
             .engine(settings.engine)
-            .place(place);
+            .place(place)
+            .wide(self.wide.as_ref());
         if let Some(Checkpoint { directory, every, resume }) = &request.checkpoint {
             fitter = fitter.checkpoints(Checkpoints::new(directory, *every, *resume));
         }
-        let model = fitter.run(observer)?;
+        let model = fitter.run_by(workers, observer)?;
         Ok(Fit { model, training: self, settings, cost, seconds: began.elapsed() })
     }
 }

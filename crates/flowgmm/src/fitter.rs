@@ -10,6 +10,7 @@ mod beside;
 mod complete;
 mod held_out;
 mod posterior;
+mod shards;
 pub(crate) mod shares;
 mod watch;
 
@@ -25,14 +26,18 @@ use crate::{
     prepared::{Prepared, Shown},
     recipe::Decision,
     rows::Rows,
+<<<<<<< HEAD
     snapshot::Snapshot,
+=======
+    sharded::{Wide, Workers},
+>>>>>>> spark
 };
 use flowgmm_core::{
     Engine, Flow, FlowGmm, Mixture, MixtureSpec, MixtureValues, Prior,
     bijection::Bijection,
     checkpoint::{Checkpoints, Fingerprint, Progress, Saved},
     tensor::Place,
-    train::{Purpose, TrainConfig, TrainState, Trainer, TrainingRows, stream},
+    train::{Local, Purpose, Shards, TrainConfig, TrainState, Trainer, TrainingRows, stream},
 };
 
 /// FlowGMM as a learner beside others.
@@ -72,6 +77,8 @@ pub struct Fitter<'a> {
     engine: Engine,
     place: Place,
     checkpoints: Option<Checkpoints>,
+    /// The rows beyond the data, if rows are in shards.
+    wide: Option<&'a Wide>,
 }
 
 impl<'a> Fitter<'a> {
@@ -79,7 +86,13 @@ impl<'a> Fitter<'a> {
     pub fn new(config: &'a FitConfig, data: &'a SemiSupervised, seed: u64) -> Self {
         let rows = Rows::Matrix { columns: data.columns().to_vec() };
         let (engine, place) = (Engine::default(), Place::cpu());
-        Self { config, data, seed, rows, decisions: Vec::new(), engine, place, checkpoints: None }
+        Self { config, data, seed, rows, decisions: Vec::new(), engine, place, checkpoints: None, wide: None }
+    }
+
+    /// Trains on more rows than the data, in shards: those of `wide`, which workers may hold.
+    pub(crate) fn wide(mut self, wide: Option<&'a Wide>) -> Self {
+        self.wide = wide;
+        self
     }
 
     /// Says what the rows are that became these numbers; without it they are a matrix.
@@ -117,7 +130,16 @@ impl<'a> Fitter<'a> {
     }
 
     /// Runs to the end, or to the observer's wish to stop.
-    pub fn run(mut self, observer: &mut dyn Observer) -> Result<Model> {
+    pub fn run(self, observer: &mut dyn Observer) -> Result<Model> {
+        self.run_by(None, observer)
+    }
+
+    /// [`Fitter::run`], trained by workers if they hold the rows.
+    pub(crate) fn run_by(
+        mut self,
+        workers: Option<&mut dyn Workers>,
+        observer: &mut dyn Observer,
+    ) -> Result<Model> {
         self.config.validate()?;
         tracing::info!(
             engine = ?self.engine,
@@ -152,7 +174,19 @@ impl<'a> Fitter<'a> {
         observer.snapshot(&Snapshot { state: &state, preprocess: &problem.preprocess });
         let (trained, held) = beside(
             observer,
+<<<<<<< HEAD
             |observer| self.train(train, &problem, &rows, seed, state, &progress, observer),
+=======
+            |observer| match (self.wide, workers) {
+                (None, _) => self.train(train, &rows, None, seed, state, &progress, observer),
+                (Some(wide), None) => {
+                    self.train_in_shards(wide, &problem, &rows, seed, state, &progress, observer)
+                }
+                (Some(wide), Some(workers)) => {
+                    self.train_elsewhere(wide, workers, &problem, &rows, seed, &state)
+                }
+            },
+>>>>>>> spark
             |observer| self.hold_out(&problem, observer),
         );
         let (state, gmm) = trained?;
@@ -196,6 +230,7 @@ impl<'a> Fitter<'a> {
         let folds = split::folds(&y, folds, &mut stream(self.seed, Purpose::Folds, 0));
         let mut short = self.config.train.clone();
         short.steps = ((short.steps as f64 * fraction) as usize).max(1);
+        short.shards = None; // on the sample alone
         for start in 0..starts {
             for (fold, held) in folds.iter().enumerate() {
                 if progress.scores.len() > start * folds.len() + fold {
@@ -209,7 +244,11 @@ impl<'a> Fitter<'a> {
                 if let Some(saved) = saved.take() {
                     saved.restore(&mut state)?;
                 }
+<<<<<<< HEAD
                 let trained = self.train(&short, problem, &rows, seed, state, progress, observer);
+=======
+                let trained = self.train(&short, &rows, None, seed, state, progress, observer);
+>>>>>>> spark
                 // A start that diverges is simply a bad start.
                 let score = match trained {
                     Ok((_, gmm)) => problem.score(&gmm, held),
@@ -226,18 +265,27 @@ impl<'a> Fitter<'a> {
         Ok((0..starts).fold(0, |best, start| if mean(start) > mean(best) { start } else { best }))
     }
 
+<<<<<<< HEAD
     #[expect(clippy::too_many_arguments, reason = "what a run is made of")]
+=======
+    #[allow(clippy::too_many_arguments)] // a run and who watches it
+>>>>>>> spark
     fn train(
         &self,
         config: &TrainConfig,
         problem: &Prepared,
         rows: &TrainingRows,
+        shards: Option<&Shards>,
         seed: u64,
         state: TrainState,
         progress: &Progress,
         observer: &mut dyn Observer,
     ) -> Result<(TrainState, FlowGmm)> {
+        let mut local = Local;
         let mut trainer = Trainer::new(config, rows, seed, state);
+        if let Some(shards) = shards {
+            trainer = trainer.sharded(shards, &mut local);
+        }
         let mut watcher = Watcher {
             observer,
             preprocess: &problem.preprocess,

@@ -188,6 +188,26 @@ impl<'a> Prepared<'a> {
         self.x_of(&self.taught)
     }
 
+    /// The unlabelled rows that the flow is trained on, ascending.
+    pub(crate) fn trained_on(&self) -> Vec<usize> {
+        without(&self.unlabelled, &self.kept)
+    }
+
+    /// The rows in the user's columns, `[rows, dim_in]`.
+    pub(crate) fn user_rows(&self, rows: &[usize]) -> Array2<f64> {
+        self.data.x().select(Axis(0), rows)
+    }
+
+    /// The rows with a label, ascending.
+    pub(crate) fn labelled_rows(&self) -> &[usize] {
+        &self.labelled
+    }
+
+    /// How rows are spread, if training is to see them so.
+    pub(crate) fn spread(&self) -> Option<&Arc<Dequantiser>> {
+        self.spread.as_ref()
+    }
+
     /// Class weights of these rows for placing means: labels, and teacher predictions if there are some.
     pub fn weights(&self, shown: &Shown) -> Array2<f64> {
         let predictions = shown.predictions.as_ref().map(|taught| taught.targets.clone());
@@ -205,7 +225,7 @@ impl<'a> Prepared<'a> {
     pub fn rows(&self, shown: &Shown) -> TrainingRows {
         let labelled: Vec<usize> =
             self.labelled.iter().copied().filter(|&row| shown.y[row].is_some()).collect();
-        let unlabelled = without(&self.unlabelled, &self.kept);
+        let unlabelled = self.trained_on();
         let soft = shown.predictions.as_ref().map(|taught| {
             // Both ascending: where each unlabelled row is among the taught ones.
             let at = unlabelled.iter().map(|row| self.taught.binary_search(row).ok());
@@ -224,9 +244,7 @@ impl<'a> Prepared<'a> {
     }
 
     fn pick(&self, rows: &[usize]) -> TrainingMatrix {
-        let discrete = self.spread.as_ref().map(|by| by.rows(self.data.x(), rows));
-        let parts = rows.chunks(PART).map(|rows| self.x_of(rows));
-        TrainingMatrix::from_parts(self.dim(), parts).dequantised(discrete)
+        training_matrix(self.data.x(), rows, &self.preprocess, self.spread.as_ref())
     }
 
     /// An error unless every labelled row has a finite density: a run too short to give up must not end in NaN.
@@ -308,6 +326,18 @@ impl<'a> Prepared<'a> {
         let score = labelled + unlabelled / gmm.dim() as f64;
         if score.is_nan() { f64::NEG_INFINITY } else { score }
     }
+}
+
+/// Some rows of x `[n, dim_in]` as training sees them.
+pub(crate) fn training_matrix(
+    x: ArrayView2<f64>,
+    rows: &[usize],
+    preprocess: &Preprocess,
+    spread: Option<&Arc<Dequantiser>>,
+) -> TrainingMatrix {
+    let discrete = spread.map(|by| by.rows(x, rows));
+    let parts = rows.chunks(PART).map(|rows| preprocess.apply(x.select(Axis(0), rows).view()));
+    TrainingMatrix::from_parts(preprocess.dim_out(), parts).dequantised(discrete)
 }
 
 /// Unlabelled rows to be kept from the flow: a random one of each of as many stretches of equal length, so that neither an

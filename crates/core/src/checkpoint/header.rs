@@ -33,7 +33,11 @@ pub(super) struct Header {
 impl Header {
     /// Reads and checks a file, and leaves its tensors in the container.
     pub fn read(path: &Path) -> Result<(Self, Container)> {
-        let file = Container::read(path)?;
+        Self::of(Container::read(path)?, path)
+    }
+
+    /// The checked header of a container, and its tensors; messages call it by this path.
+    pub fn of(file: Container, path: &Path) -> Result<(Self, Container)> {
         let bad = |reason: String| Error::ModelFile { path: path.to_path_buf(), reason };
         let header: Self = serde_json::from_str(&file.header)
             .map_err(|error| bad(format!("its header is not that of a checkpoint: {error}")))?;

@@ -8,10 +8,11 @@ use super::{Fingerprint, Header, Progress};
 use crate::{
     Error, Result,
     container::Container,
+    flow::Engine,
     model::FlowGmm,
     stored::load_tensors,
     tensor::Place,
-    train::{Adam, Snapshot, TrainState},
+    train::{Adam, Snapshot, TrainConfig, TrainState},
 };
 
 /// A checkpoint that was read.
@@ -28,7 +29,26 @@ pub struct Saved {
 impl Saved {
     /// Reads the checkpoint of a fit and checks it: digest, header, fingerprint, sizes against the architecture.
     pub(super) fn read(path: PathBuf, own: &Fingerprint, place: &Place) -> Result<Self> {
-        let (header, mut file) = Header::read(&path)?;
+        let (header, file) = Header::read(&path)?;
+        Self::new(header, file, path, own, place)
+    }
+
+    /// The content of a checkpoint file, checked as a file is.
+    pub fn from_bytes(bytes: &[u8], own: &Fingerprint, place: &Place) -> Result<Self> {
+        let path = PathBuf::from("the checkpoint");
+        let file =
+            Container::from_bytes(bytes).map_err(|reason| Error::ModelFile { path: path.clone(), reason })?;
+        let (header, file) = Header::of(file, &path)?;
+        Self::new(header, file, path, own, place)
+    }
+
+    fn new(
+        header: Header,
+        mut file: Container,
+        path: PathBuf,
+        own: &Fingerprint,
+        place: &Place,
+    ) -> Result<Self> {
         header.check_fit(&path, own)?;
         let bad = |reason: String| Error::ModelFile { path: path.clone(), reason };
         let stored = file.tensors.iter().filter(|(name, _)| name.starts_with("model."));
@@ -40,6 +60,13 @@ impl Saved {
         load_tensors(&mut model, &mut file, "model.").map_err(bad)?;
         let progress = header.progress.clone();
         Ok(Self { progress, header, model, file, path, place: place.clone() })
+    }
+
+    /// The stored state of a run with these settings, whose flow computes by `engine`.
+    pub fn into_state(self, config: &TrainConfig, engine: Engine) -> Result<TrainState> {
+        let mut state = TrainState::new(self.model.clone().with_engine(engine), config);
+        self.restore(&mut state)?;
+        Ok(state)
     }
 
     /// Puts the stored state in place of a fresh one of the same architecture.

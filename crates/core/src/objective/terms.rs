@@ -84,20 +84,38 @@ impl Objective {
         prior: &Tensor<2>,
         progress: f64,
     ) -> Vec<Term> {
+        self.terms_of(densities, fixed, batch, Some(prior), progress).0
+    }
+
+    /// The terms, and the tempered densities of the unlabelled rows. Without a prior there is no alignment: it is the one term that
+    /// is no mean over rows, and of a part of a batch it says nothing. Such a part may lack labelled or unlabelled rows, and then
+    /// has no terms of these.
+    pub(crate) fn terms_of(
+        &self,
+        densities: &mut Tracked,
+        fixed: &FlowGmm,
+        batch: &Batch,
+        prior: Option<&Tensor<2>>,
+        progress: f64,
+    ) -> (Vec<Term>, Option<Densities>) {
         let n_l = batch.y_l.len();
         let x = match &batch.unlabelled {
             None => batch.x_l.clone(),
+            Some(u) if n_l == 0 => u.x.clone(),
             Some(u) => Tensor::cat(vec![batch.x_l.clone(), u.x.clone()], 0),
         };
         let n = x.dims()[0];
         let all = densities(x); // one pass for all rows
-        let q = one_hot(&batch.y_l, fixed.n_classes(), &fixed.place());
-        let mut terms = self.labelled_terms(&all.rows(0, n_l), q);
-        if let Some(rows) = &batch.unlabelled {
-            let unlabelled = all.rows(n_l, n - n_l);
-            self.unlabelled_terms(&mut terms, &unlabelled, rows, densities, fixed, prior, progress);
+        let mut terms = Vec::new();
+        if n_l > 0 {
+            let q = one_hot(&batch.y_l, fixed.n_classes(), &fixed.place());
+            terms = self.labelled_terms(&all.rows(0, n_l), q);
         }
-        terms
+        let unlabelled = batch.unlabelled.as_ref().map(|rows| {
+            let unlabelled = all.rows(n_l, n - n_l);
+            self.unlabelled_terms(&mut terms, &unlabelled, rows, densities, fixed, prior, progress)
+        });
+        (terms, unlabelled)
     }
 
     /// Units of the likelihoods.
@@ -126,7 +144,8 @@ impl Objective {
         terms
     }
 
-    #[allow(clippy::too_many_arguments)] // all that `terms_by` takes, passed on
+    /// Adds the terms of unlabelled rows, and returns their tempered densities.
+    #[allow(clippy::too_many_arguments)] // all that `terms_of` takes, passed on
     fn unlabelled_terms(
         &self,
         terms: &mut Vec<Term>,
@@ -134,9 +153,9 @@ impl Objective {
         rows: &UnlabelledBatch,
         densities: &mut Tracked,
         fixed: &FlowGmm,
-        prior: &Tensor<2>,
+        prior: Option<&Tensor<2>>,
         progress: f64,
-    ) {
+    ) -> Densities {
         let unit = self.unit(fixed.dim());
         if self.unlabelled != 0.0 {
             let nll = match (&rows.responsibilities, self.unlabelled_term) {
@@ -158,7 +177,9 @@ impl Objective {
                 terms.push(Term::new(TermName::Consistency, weight * unit, rows));
             }
         }
-        if self.alignment != 0.0 {
+        if let Some(prior) = prior
+            && self.alignment != 0.0
+        {
             let row = alignment(&discriminative, prior.clone());
             terms.push(Term::new(TermName::Alignment, self.alignment, row));
         }
@@ -169,6 +190,7 @@ impl Objective {
             let rows = cross_entropy(&discriminative, q.clone());
             terms.push(Term::new(TermName::SoftTargets, weight, rows));
         }
+        discriminative
     }
 
     /// The consistency loss of each row, `[n_u, 1]`, and its unit.

@@ -48,6 +48,11 @@ pub fn stream(seed: u64, purpose: Purpose, index: u64) -> Rng {
     rng
 }
 
+/// The generator of a shard for one purpose at one step or pass of a run.
+pub(super) fn shard_stream(seed: u64, purpose: Purpose, shard: usize, index: u64) -> Rng {
+    stream(seed, purpose, (shard as u64 + 1) << 32 | index)
+}
+
 /// Training rows in single precision, from which batches are gathered.
 #[derive(Clone, Debug)]
 pub struct TrainingMatrix {
@@ -71,6 +76,20 @@ impl TrainingMatrix {
             values.extend(part.iter().map(|&v| v as f32));
         }
         Self { dim, values, discrete: None }
+    }
+
+    /// Adds rows after these.
+    ///
+    /// # Panics
+    /// If they have other columns, or only one of both is dequantised.
+    pub fn append(&mut self, other: Self) {
+        assert_eq!(self.dim, other.dim, "columns");
+        self.values.extend(other.values);
+        match (&mut self.discrete, other.discrete) {
+            (None, None) => {}
+            (Some(own), Some(other)) => own.append(&other),
+            _ => panic!("rows of which some are dequantised"),
+        }
     }
 
     /// These rows, dequantised with fresh noise whenever a batch is drawn.
@@ -115,9 +134,11 @@ impl TrainingMatrix {
 
 /// Endless passes over rows, shuffled again for each pass.
 #[derive(Clone, Debug)]
-struct Order {
+pub(super) struct Order {
     seed: u64,
     purpose: Purpose,
+    /// The shard whose rows these are, in a sharded run.
+    shard: Option<usize>,
     n: usize,
     batch: usize,
     /// The last shuffled pass, kept because neighbouring steps share it.
@@ -131,12 +152,17 @@ impl std::fmt::Debug for Purpose {
 }
 
 impl Order {
-    fn new(seed: u64, purpose: Purpose, n: usize, batch: usize) -> Self {
-        Self { seed, purpose, n, batch: batch.min(n), cached: None }
+    pub(super) fn new(seed: u64, purpose: Purpose, n: usize, batch: usize) -> Self {
+        Self { seed, purpose, shard: None, n, batch: batch.min(n), cached: None }
+    }
+
+    /// Passes over the `n` rows of a shard.
+    pub(super) fn of_shard(seed: u64, purpose: Purpose, shard: usize, n: usize, batch: usize) -> Self {
+        Self { shard: Some(shard), ..Self::new(seed, purpose, n, batch) }
     }
 
     /// Row numbers of step `step`.
-    fn rows(&mut self, step: usize) -> Vec<usize> {
+    pub(super) fn rows(&mut self, step: usize) -> Vec<usize> {
         let first = step as u64 * self.batch as u64;
         (first..first + self.batch as u64).map(|i| self.row(i)).collect()
     }
@@ -145,7 +171,10 @@ impl Order {
         let (pass, slot) = (i / self.n as u64, (i % self.n as u64) as usize);
         if self.cached.as_ref().is_none_or(|(cached, _)| *cached != pass) {
             let mut order: Vec<usize> = (0..self.n).collect();
-            order.shuffle(&mut stream(self.seed, self.purpose, pass));
+            order.shuffle(&mut match self.shard {
+                None => stream(self.seed, self.purpose, pass),
+                Some(shard) => shard_stream(self.seed, self.purpose, shard, pass),
+            });
             self.cached = Some((pass, order));
         }
         self.cached.as_ref().expect("just filled").1[slot]
@@ -254,45 +283,59 @@ impl<'a> Batches<'a> {
     /// The batch of step `step`; `q` are EM's responsibilities or the pseudo-labels of all unlabelled rows.
     pub fn batch(&mut self, step: usize, q: Option<&[f32]>, place: &Place) -> Batch {
         let rng = &mut stream(self.seed, Purpose::Noise, step as u64);
-        let (dim, k) = (self.rows.labelled.dim, self.rows.n_classes);
         let chosen = self.labelled.rows(step);
-        let mut x_l = self.rows.labelled.gather(&chosen, rng);
-        match self.noise.labelled {
-            Some(perturbation) => perturbation.perturb_labelled(&mut x_l, dim, rng),
-            None => jitter(&mut x_l, self.noise.sigma, rng),
-        }
-        let y_l = chosen.iter().map(|&row| self.rows.y[row]).collect();
-        let x_l = place.rows_f32(x_l, [chosen.len(), dim]);
-
-        let unlabelled = (!self.rows.unlabelled.is_empty() && self.unlabelled.batch > 0).then(|| {
-            let (chosen, taught) = self.unlabelled_rows(step);
-            let shape = [chosen.len(), dim];
-            let mut x = self.rows.unlabelled.gather(&chosen, rng);
-            match self.noise.unlabelled {
-                Some(perturbation) => perturbation.perturb(&mut x, dim, rng),
-                None => jitter(&mut x, self.noise.sigma, rng),
-            }
-            let x = place.rows_f32(x, shape);
-            let other_view = self.noise.unlabelled.filter(|_| self.noise.two_views).map(|perturbation| {
-                let mut other = self.rows.unlabelled.gather(&chosen, rng);
-                perturbation.perturb_target(&mut other, dim, rng);
-                place.rows_f32(other, shape)
-            });
-            let per_class = |rows: &[usize], values: &[f32]| {
-                let mut out = Vec::with_capacity(rows.len() * k);
-                rows.iter().for_each(|&row| out.extend_from_slice(&values[row * k..(row + 1) * k]));
-                place.rows_f32(out, [rows.len(), k])
-            };
-            let soft_targets = taught.zip(self.rows.soft_targets.as_ref());
-            UnlabelledBatch {
-                x,
-                other_view,
-                soft_targets: soft_targets.map(|(at, taught)| per_class(&at, &taught.q)),
-                responsibilities: q.map(|q| per_class(&chosen, q)),
-            }
-        });
-        Batch { x_l, y_l, unlabelled }
+        let has_unlabelled = !self.rows.unlabelled.is_empty() && self.unlabelled.batch > 0;
+        let unlabelled = has_unlabelled.then(|| self.unlabelled_rows(step));
+        compose(self.rows, &self.noise, chosen, unlabelled, rng, q, place)
     }
+}
+
+/// The batch of these labelled rows, and of these unlabelled ones with their places among the taught rows.
+pub(super) fn compose(
+    rows: &TrainingRows,
+    noise: &Noise,
+    chosen: Vec<usize>,
+    unlabelled: Option<(Vec<usize>, Option<Vec<usize>>)>,
+    rng: &mut Rng,
+    q: Option<&[f32]>,
+    place: &Place,
+) -> Batch {
+    let (dim, k) = (rows.labelled.dim, rows.n_classes);
+    let mut x_l = rows.labelled.gather(&chosen, rng);
+    match noise.labelled {
+        Some(perturbation) => perturbation.perturb_labelled(&mut x_l, dim, rng),
+        None => jitter(&mut x_l, noise.sigma, rng),
+    }
+    let y_l = chosen.iter().map(|&row| rows.y[row]).collect();
+    let x_l = place.rows_f32(x_l, [chosen.len(), dim]);
+
+    let unlabelled = unlabelled.map(|(chosen, taught)| {
+        let shape = [chosen.len(), dim];
+        let mut x = rows.unlabelled.gather(&chosen, rng);
+        match noise.unlabelled {
+            Some(perturbation) => perturbation.perturb(&mut x, dim, rng),
+            None => jitter(&mut x, noise.sigma, rng),
+        }
+        let x = place.rows_f32(x, shape);
+        let other_view = noise.unlabelled.filter(|_| noise.two_views).map(|perturbation| {
+            let mut other = rows.unlabelled.gather(&chosen, rng);
+            perturbation.perturb_target(&mut other, dim, rng);
+            place.rows_f32(other, shape)
+        });
+        let per_class = |rows: &[usize], values: &[f32]| {
+            let mut out = Vec::with_capacity(rows.len() * k);
+            rows.iter().for_each(|&row| out.extend_from_slice(&values[row * k..(row + 1) * k]));
+            place.rows_f32(out, [rows.len(), k])
+        };
+        let soft_targets = taught.zip(rows.soft_targets.as_ref());
+        UnlabelledBatch {
+            x,
+            other_view,
+            soft_targets: soft_targets.map(|(at, taught)| per_class(&at, &taught.q)),
+            responsibilities: q.map(|q| per_class(&chosen, q)),
+        }
+    });
+    Batch { x_l, y_l, unlabelled }
 }
 
 /// Adds N(0, sigma^2) to every value.

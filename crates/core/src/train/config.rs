@@ -42,7 +42,14 @@ pub struct TrainConfig {
     pub dropout: f64,
     /// Expectation-maximisation instead of plain gradient descent on the marginal.
     pub em: Option<Em>,
+    /// Parts that the unlabelled rows are cut into, if each step's gradient is to be an exact sum over them: several workers can
+    /// then hold the rows, and their number changes no bit. Not with EM, refinement or views of images.
+    #[serde(default)]
+    pub shards: Option<usize>,
 }
+
+/// Shards of a run, at most.
+pub(super) const MOST_SHARDS: usize = 4096;
 
 impl TrainConfig {
     /// What must hold of the settings.
@@ -79,6 +86,16 @@ impl TrainConfig {
                 "fractions of training, rest not before from, every above 0",
             ),
             ("train.em.wait", self.em.is_none_or(|em| fraction(em.wait)), "between 0 and 1"),
+            (
+                "train.shards",
+                self.shards.is_none_or(|shards| (1..=MOST_SHARDS).contains(&shards)),
+                "between 1 and 4096",
+            ),
+            (
+                "train.shards",
+                self.shards.is_none() || (self.em.is_none() && self.refine.is_none() && self.views.is_none()),
+                "absent with train.em, train.refine and train.views, whose targets and views are not cut into shards",
+            ),
             ("train.objective weights", weights.all(weight), "at least 0"),
             (
                 "train.objective",

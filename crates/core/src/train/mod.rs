@@ -12,6 +12,7 @@
 //! | `batches`, `perturbation`, `views` | which rows a step sees, and with which noise |
 //! | `optim`, `schedule`, `parameters` | Adam, learning rates, the trained parameters |
 //! | `refine`, `finish` | pseudo-labels in the last part of training, and the model that is kept |
+//! | `shards`, `sharded`, `reduce` | rows in shards, gradients that are exact sums over them, and who sums |
 //! | `history`, `observer` | what happened, and who watches |
 
 mod batches;
@@ -22,8 +23,11 @@ mod observer;
 mod optim;
 mod parameters;
 mod perturbation;
+mod reduce;
 mod refine;
 mod schedule;
+mod sharded;
+mod shards;
 mod state;
 mod trainer;
 mod views;
@@ -35,8 +39,10 @@ pub use observer::{Control, Observer};
 pub use optim::{Adam, AdamConfig, Average, Decay};
 pub use parameters::{gradients, put_trained, set_trained, take_trained, trained_values};
 pub use perturbation::{GaussianNoise, Perturbation};
+pub use reduce::{Local, Reduce, Reduced};
 pub use refine::Refine;
 pub use schedule::{DecayShape, Schedule};
+pub use shards::{Shard, Shards};
 pub(crate) use state::Snapshot;
 pub use state::TrainState;
 pub(crate) use trainer::PATIENCE;

@@ -4,15 +4,15 @@ use burn_tensor::Tensor;
 
 use super::{
     Adam, Average, Batches, Control, GaussianNoise, ImageViews, Noise, Observer, Perturbation, Purpose,
-    Snapshot, TrainConfig, TrainState, TrainingRows, gradients, put_trained, set_trained, stream,
-    take_trained, trained_values,
+    Reduce, Shards, Snapshot, TrainConfig, TrainState, TrainingRows, gradients, put_trained, set_trained,
+    sharded::Sharded, shards::ShardedBatches, stream, take_trained, trained_values,
 };
 use crate::{
     Error, Result,
     bijection::{Dropout, NormStatistics},
     em::{self, Em},
     model::FlowGmm,
-    objective::{Batch, Objective, Term, UnlabelledTerm, total},
+    objective::{Batch, Objective, Term, TermName, UnlabelledTerm, total},
     tensor::to_scalar,
 };
 
@@ -28,15 +28,35 @@ const RECORDS: usize = 100;
 pub struct Trainer<'a> {
     pub(super) config: &'a TrainConfig,
     pub(super) rows: &'a TrainingRows,
-    seed: u64,
+    pub(super) seed: u64,
     /// The state; a checkpoint of it is enough to go on.
     pub state: TrainState,
+    /// The rows in shards, if gradients are sums over them.
+    pub(super) sharded: Option<Sharded<'a>>,
+    /// Unlabelled rows of all workers.
+    n_unlabelled: usize,
+}
+
+/// The gradient of a step.
+pub(super) struct Gradient {
+    pub(super) loss: f64,
+    /// The terms of the loss, unweighted.
+    pub(super) terms: Vec<(TermName, f64)>,
+    /// One vector for each trained parameter vector.
+    pub(super) gradients: Vec<Tensor<1>>,
 }
 
 impl<'a> Trainer<'a> {
     /// A run at its beginning, or wherever `state` is.
     pub fn new(config: &'a TrainConfig, rows: &'a TrainingRows, seed: u64, state: TrainState) -> Self {
-        Self { config, rows, seed, state }
+        Self { config, rows, seed, state, sharded: None, n_unlabelled: rows.unlabelled.len() }
+    }
+
+    /// The run with its rows in shards, some of which other workers may hold; `reduce` sums over the workers. All of them take the
+    /// same steps, and have the same state after each.
+    pub fn sharded(mut self, shards: &'a Shards, reduce: &'a mut dyn Reduce) -> Self {
+        self.sharded = Some(Sharded { shards, reduce });
+        self
     }
 
     /// Trains until the configured number of steps is done.
@@ -72,14 +92,23 @@ impl<'a> Trainer<'a> {
         'a: 'p,
     {
         let sizes = (self.config.batch_labelled, self.config.batch_unlabelled);
+        Batches::new(self.rows, sizes, self.seed, noise).taught_first(self.taught_steps())
+    }
+
+    /// Steps that see unlabelled rows that teachers predicted, and no others.
+    fn taught_steps(&self) -> usize {
         let until = self.config.objective.soft_targets.map_or(0.0, |soft| soft.until);
-        let taught = (until * self.config.steps as f64).ceil() as usize;
-        Batches::new(self.rows, sizes, self.seed, noise).taught_first(taught)
+        (until * self.config.steps as f64).ceil() as usize
     }
 
     fn run_on(&mut self, noise: Noise, observer: &mut dyn Observer) -> Result<()> {
         self.state.check(self.config, self.rows)?;
         let unmoved = self.config.views.map(ImageViews::unmoved);
+        let mut sharded = self.sharded.take().map(|Sharded { shards, reduce }| {
+            let sizes = (self.config.batch_labelled, self.config.batch_unlabelled);
+            self.n_unlabelled = shards.n_unlabelled();
+            (ShardedBatches::new(self.rows, shards, sizes, self.taught_steps(), self.seed, noise), reduce)
+        });
         let mut batches = self.batches(noise);
         let place = self.state.model.place();
         let objective = self.objective();
@@ -91,25 +120,20 @@ impl<'a> Trainer<'a> {
                 self.expectation(em, observer)?;
             }
             self.refine(&mut batches, unmoved.as_ref().map(|views| views as &dyn Perturbation), observer)?;
-            let batch = batches.batch(self.state.step, self.state.q.as_deref(), &place);
-            let progress = self.state.step as f64 / self.config.steps as f64;
-            let fixed = self.state.model.clone().with_statistics(NormStatistics::Batch);
-            let tracked = fixed.tracked();
-            // The prior of this step's model, not of the run's first: a resumed run must see the same.
-            let prior = self.state.model.mixture().log_prior().exp();
-            let terms = self.terms(&objective, &tracked, &fixed, &batch, &prior, progress);
-            drop(fixed);
-            let loss = total(&terms);
-            let value = to_scalar(&loss);
-            let gradients = gradients(&tracked, &loss);
+            let Gradient { loss, terms, gradients } = match &mut sharded {
+                None => {
+                    let batch = batches.batch(self.state.step, self.state.q.as_deref(), &place);
+                    self.gradient(&objective, &batch)
+                }
+                Some((batches, by)) => self.sharded_gradient(&objective, batches, *by)?,
+            };
             let norm = Adam::norm(&gradients);
             let rate = self.config.schedule.rate(self.state.step, self.config.steps) * self.state.rate_scale;
-            let cause = fault(value, norm).or_else(|| self.update(gradients, norm, rate));
+            let cause = fault(loss, norm).or_else(|| self.update(gradients, norm, rate));
             match cause {
                 None => {
-                    let values = terms.iter().map(|term| (term.name, to_scalar(&term.value)));
-                    self.state.history.add(value, norm, rate, values);
-                    observer.loss(value);
+                    self.state.history.add(loss, norm, rate, terms.into_iter());
+                    observer.loss(loss);
                 }
                 Some(cause) => self.roll_back(cause)?,
             }
@@ -124,6 +148,22 @@ impl<'a> Trainer<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The gradient of the loss on a batch.
+    fn gradient(&self, objective: &Objective, batch: &Batch) -> Gradient {
+        let progress = self.state.step as f64 / self.config.steps as f64;
+        let fixed = self.state.model.clone().with_statistics(NormStatistics::Batch);
+        let tracked = fixed.tracked();
+        // The prior of this step's model, not of the run's first: a resumed run must see the same.
+        let prior = self.state.model.mixture().log_prior().exp();
+        let terms = self.terms(objective, &tracked, &fixed, batch, &prior, progress);
+        drop(fixed);
+        let loss = total(&terms);
+        let value = to_scalar(&loss);
+        let gradients = gradients(&tracked, &loss);
+        let terms = terms.iter().map(|term| (term.name, to_scalar(&term.value))).collect();
+        Gradient { loss: value, terms, gradients }
     }
 
     /// The terms of the loss, with dropout if the settings ask for it.
@@ -147,7 +187,7 @@ impl<'a> Trainer<'a> {
 
     /// Steps for one pass over the unlabelled rows (the labelled ones, if there are no others).
     pub fn steps_per_epoch(&self) -> usize {
-        let (n, batch) = match self.rows.unlabelled.len() {
+        let (n, batch) = match self.n_unlabelled {
             0 => (self.rows.labelled.len(), self.config.batch_labelled),
             n => (n, self.config.batch_unlabelled),
         };

@@ -71,6 +71,7 @@ impl Fitter<'_> {
         }
         let mut short = self.config.train.clone();
         short.steps = ((short.steps as f64 * fraction) as usize).clamp(1, SHORT);
+        short.shards = None; // on the sample alone
         observer.phase(&Phase::HoldingOut { folds: folds.len() }, Some(short.steps * folds.len()));
         let (done, watched) = (AtomicUsize::new(0), Mutex::new(observer));
         // A fit of its own for each fold: this one's checkpoints are not theirs.
@@ -124,7 +125,11 @@ impl Fitter<'_> {
         let state = TrainState::new(self.fresh(problem, &shown, self.seed, observer)?, short);
         observer.phase(&Phase::Training, Some(short.steps));
         let (state, gmm) =
+<<<<<<< HEAD
             self.train(short, problem, &rows, self.seed, state, &Progress::default(), observer)?;
+=======
+            self.train(short, &rows, None, self.seed, state, &Progress::default(), observer)?;
+>>>>>>> spark
         let log_joint = problem.joint_of(&gmm, held);
         if !log_joint.iter().all(|v| v.is_finite()) {
             let cause = "a held-out row has no finite density".to_string();

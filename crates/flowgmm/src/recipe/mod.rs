@@ -124,6 +124,7 @@ impl FitConfig {
             })],
             calibration: None,
             forest: None,
+            sample: None,
             multi_start: MultiStart { starts: 1, fraction: 0.1, folds: 3 },
             train: TrainConfig {
                 steps: 2500,
@@ -154,6 +155,7 @@ impl FitConfig {
                 refine: None,
                 dropout: 0.0,
                 em: None,
+                shards: None,
             },
         }
     }

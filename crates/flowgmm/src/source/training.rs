@@ -10,6 +10,7 @@ use crate::{
     observer::{Control, Observer, Phase, watched},
     recipe::Decision,
     rows::{Rows, text::Embedder},
+    sharded::{Cut, RowKeys, Wide},
     units,
 };
 
@@ -35,6 +36,8 @@ pub struct Training {
     pub warnings: Vec<String>,
     /// What was decided while reading.
     pub(crate) decisions: Vec<Decision>,
+    /// The rows beyond these, if rows are in shards.
+    pub(crate) wide: Option<Wide>,
 }
 
 impl Training {
@@ -45,7 +48,9 @@ impl Training {
         match source.open_images()? {
             Some(images) => of_images(request, images, observer),
             None => match &source.origin {
-                Origin::Matrix { x, columns } if request.is_plain() => of_matrix(source, x, columns),
+                Origin::Matrix { x, columns } if request.is_plain() && request.shards().is_none() => {
+                    of_matrix(source, x, columns)
+                }
                 _ => of_table(request, observer),
             },
         }
@@ -63,7 +68,7 @@ impl Training {
         origins.add(table.name(), table.lines());
         warnings.extend(schema_warnings(&schema));
         let decisions = schema_decisions(&schema);
-        Self { data, rows, schema: Some(schema), origins, warnings, decisions }
+        Self { data, rows, schema: Some(schema), origins, warnings, decisions, wide: None }
     }
 
     /// Says what is wrong with a source that is to be evaluated on after a long fit, as far as its beginning shows it.
@@ -113,6 +118,7 @@ fn of_matrix(source: &Source, x: &Array2<f64>, columns: &[String]) -> Result<Tra
         origins,
         warnings: Vec::new(),
         decisions: Vec::new(),
+        wide: None,
     })
 }
 
@@ -161,7 +167,8 @@ fn of_table(request: &Request, observer: &mut dyn Observer) -> Result<Training> 
         table.fit(Encoding::learn(&schema, table.frame()?)?.feature_names().len());
     }
     let (kept, seen) = (table.n(), table.seen);
-    let (mut frame, y, origins) = table.into_parts()?;
+    let (mut frame, mut y, mut origins) = table.into_parts()?;
+    let keys = request.shards().map(|_| RowKeys::new(request.seed()).of(&frame, Some(label)));
     let mut texts = Vec::new();
     if !request.texts.is_empty() {
         let mut embedder = Embedder::open(&source.reading.text, &request.texts)?;
@@ -169,6 +176,15 @@ fn of_table(request: &Request, observer: &mut dyn Observer) -> Result<Training> 
         warnings.extend(embedder.take_warnings());
         texts = embedder.remembered();
     }
+    // What is learnt of the columns is learnt from the sample: workers that hold the other rows cannot be asked.
+    let cut = keys.map(|keys| Cut::new(keys, &y, request));
+    let rest = cut.as_ref().map(|cut| {
+        let rest = frame.select(&cut.rest);
+        frame = frame.select(&cut.sample);
+        y = cut.sample.iter().map(|&row| y[row]).collect();
+        origins = origins.select(&cut.sample);
+        rest
+    });
     let (schema, encoding, x) = watched(observer, &Phase::Preprocessing, frame.n(), |watch| {
         let schema = Schema::infer(&frame, Some(label), &request.declared)?;
         watch.at(0.3)?;
@@ -180,12 +196,17 @@ fn of_table(request: &Request, observer: &mut dyn Observer) -> Result<Training> 
     })?;
     warnings.extend(schema_warnings(&schema));
     let data = SemiSupervised::new(x, y, classes, encoding.feature_names())?.with_steps(encoding.steps());
+    let wide = match cut.zip(rest) {
+        None => None,
+        Some((cut, rest)) => Some(cut.wide(encoding.apply(&rest)?.x)),
+    };
     let rows = Rows::Table { encoding, texts, label: Some(label.to_string()) };
     let mut decisions = schema_decisions(&schema);
+    decisions.extend(wide.as_ref().map(|wide| wide.decision(request.shards().unwrap_or(1), &data)));
     if kept < seen {
         decisions.insert(0, let_go(kept, seen, bytes));
     }
-    Ok(Training { data, rows, schema: Some(schema), origins, warnings, decisions })
+    Ok(Training { data, rows, schema: Some(schema), origins, warnings, decisions, wide })
 }
 
 /// Which rows are learnt from, where not all fit in memory.
@@ -345,7 +366,7 @@ fn joined(request: &Request, parts: &[Images], observer: &mut dyn Observer) -> R
     };
     let rows = Rows::Images { layout };
     let decision = Decision { what: "images".into(), choice: rows.describe(), why: why.into() };
-    Ok(Training { data, rows, schema: None, origins, warnings, decisions: vec![decision] })
+    Ok(Training { data, rows, schema: None, origins, warnings, decisions: vec![decision], wide: None })
 }
 
 /// What columns are, where the program would guess otherwise.
@@ -365,6 +386,16 @@ impl Origins {
             self.files.push((self.lines.len(), file.to_string()));
         }
         self.lines.extend(lines);
+    }
+
+    /// Some of the rows, in this order.
+    fn select(&self, rows: &[usize]) -> Self {
+        let mut some = Self::default();
+        for &row in rows {
+            let at = self.files.partition_point(|(first, _)| *first <= row);
+            some.add(&self.files[at - 1].1, &[self.lines[row]]);
+        }
+        some
     }
 
     /// `17`, or `more.csv:17` if there are several files.
