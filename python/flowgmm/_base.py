@@ -52,7 +52,7 @@ class Fitted(BaseEstimator):  # type: ignore[misc]
             texts = self.model_.text_columns()
             if texts and kind != "numpy":
                 names = None
-        return _rows.read(X, names)
+        return _rows.read(X, names, self._threads())
 
     def _score(self, X: Any, field: str, model: _native.Model | None = None) -> Any:
         check_is_fitted(self)

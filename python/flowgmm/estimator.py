@@ -235,8 +235,9 @@ class FlowGMMClassifier(ClassifierMixin, Insight, Latent):  # type: ignore[misc]
         return estimator
 
     def export_onnx(self, path: Any) -> None:
-        """Writes an ONNX file: input ``x`` (double, the model's columns), outputs ``label``, ``probabilities`` (in the order of
-        the class names) and ``log_p``. Models of categories, dates, texts, images or missing cells are refused.
+        """Writes an ONNX file. Its input ``x`` holds the model's columns as double, or images as bytes ``[n, c, h, w]`` in the
+        size of ``model_.image_shape()``; its outputs are ``label``, ``probabilities`` (in the order of the class names) and
+        ``log_p``. Models of categories, dates, texts or missing cells are refused.
         """
         check_is_fitted(self)
         self.model_.export_onnx(os.fspath(path))

@@ -46,6 +46,8 @@ use flowgmm_kernels::{Coupling, image::ImageStep};
 use serde::{Deserialize, Serialize};
 
 pub use dropout::Dropout;
+/// What batch normalisation adds to a variance.
+pub use flowgmm_kernels::conv::EPSILON as NORM_EPSILON;
 pub use image::{ConvNet, ImageMask, ImageShape};
 pub use mask::Mask;
 pub use spec::BijectionSpec;

@@ -9,11 +9,15 @@ use super::{
     graph::{Graph, Value},
     proto::Element,
 };
-use crate::rows::Rows;
+use crate::rows::TextColumn;
 
 /// The numbers of a row `[n, dim]` of the user's numeric columns `[n, columns]`.
-pub(super) fn encoded(graph: &mut Graph, x: &Value, rows: &Rows) -> Result<Value, Refused> {
-    let Rows::Table { encoding, texts, .. } = rows else { return Ok(x.clone()) };
+pub(super) fn encoded(
+    graph: &mut Graph,
+    x: &Value,
+    encoding: &Encoding,
+    texts: &[TextColumn],
+) -> Result<Value, Refused> {
     if let Some(text) = texts.first() {
         return Err(Refused(format!(
             "column '{}' is text, and a sentence encoder is no part of an export",
