@@ -136,7 +136,8 @@ class Rival(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable class of each row."""
-        return np.asarray(self.classes_[self.predict_log_proba(X).argmax(axis=1)])
+        most_probable = self.predict_log_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[most_probable])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy on the rows that have a label."""

@@ -62,6 +62,27 @@ def test_layers_between_couplings(between, moons, tmp_path):
     assert_predicts_as(model, tmp_path / "m.onnx", X, terms=10)
 
 
+def test_splines(tmp_path):
+    iris = load_iris()
+    spline = {"kind": "spline", "bins": 5, "bound": 2.5}  # some rows are outside
+    model = small(preset="auto", steps=80, depth=3, coupling=spline).fit(iris.data, few_labels(iris.target, 10))
+    assert "spline" in model.model_.layers()
+    assert_predicts_as(model, tmp_path / "m.onnx", iris.data, terms=100)
+
+
+@pytest.mark.parametrize("preset", ["auto", "paper"])
+def test_missing_cells_are_imputed(preset, tmp_path):
+    iris = load_iris()
+    gaps = iris.data.copy()
+    gaps[:, 3] = np.round(2 * gaps[:, 3])  # few values, which are codes too
+    gaps[np.random.default_rng(0).random(gaps.shape) < 0.2] = np.nan
+    gaps[:, 0] = iris.data[:, 0]  # complete
+    gaps[7, 1:] = np.nan
+    model = FlowGMMClassifier(preset=preset, steps=80, verbose=0).fit(gaps, few_labels(iris.target, 10))
+    assert sum("(missing)" in feature for feature in model.model_.features()) == 3
+    assert_predicts_as(model, tmp_path / "m.onnx", gaps, terms=100)
+
+
 @pytest.mark.parametrize("covariance", ["diagonal", "full", "tied"])
 def test_covariances_that_are_trained(covariance, tmp_path):
     iris = load_iris()
@@ -126,12 +147,9 @@ def test_what_cannot_be_exported_is_refused_with_its_reason(moons, tmp_path):
     X, y, _ = moons
     mixed = X.astype(object)
     mixed[:, 1] = np.where(X[:, 1] > 0.3, "high", "low")
-    gaps = np.where(np.random.default_rng(0).random(X.shape) < 0.3, np.nan, X)
     dates = X.astype(object)
     dates[:, 1] = [f"2024-03-{1 + i % 28:02}" for i in range(len(X))]
-    cases = [(mixed, "categories", {}), (gaps, "missing cells", {}), (dates, "is a date", {})]
-    cases.append((X, "splines", {"coupling": {"kind": "spline", "bins": 4, "bound": 3.0}}))
-    for rows, reason, parameters in cases:
+    for rows, reason in ((mixed, "categories"), (dates, "is a date")):
         with pytest.raises(ValueError, match=reason):
-            small(steps=5, **parameters).fit(rows, y).export_onnx(tmp_path / "m.onnx")
+            small(steps=5).fit(rows, y).export_onnx(tmp_path / "m.onnx")
     assert not (tmp_path / "m.onnx").exists()

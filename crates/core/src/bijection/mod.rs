@@ -52,7 +52,7 @@ pub use image::{ConvNet, ImageMask, ImageShape};
 pub use mask::Mask;
 pub use spec::BijectionSpec;
 pub(crate) use spec::MAX_WIDTH;
-pub use transform::{Form, Transform};
+pub use transform::{Form, MIN_BIN as SPLINE_MIN_BIN, MIN_SLOPE as SPLINE_MIN_SLOPE, Transform};
 
 use crate::{flow::Engine, theta::Theta};
 

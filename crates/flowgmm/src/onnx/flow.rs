@@ -11,6 +11,7 @@ use super::{
     Refused,
     graph::{Graph, Value},
     image,
+    spline::spline,
 };
 
 /// z `[n, dim]` and log|det dz/dx'| `[n, 1]`, or a constant `[1, 1]`.
@@ -182,10 +183,9 @@ fn coupling(
             let value = affine(graph, &changed, &s, &t, *form);
             (value, Some(graph.sum(&s, 1)))
         }
-        Transform::Spline { .. } => {
-            return Err(Refused(
-                "its couplings are splines, which are not exported: fit with affine ones".into(),
-            ));
+        Transform::Spline { bins, bound } => {
+            let (value, log_det) = spline(graph, &changed, &output, n, *bins, *bound);
+            (value, Some(log_det))
         }
     };
     let value = match kept {

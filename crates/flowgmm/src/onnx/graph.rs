@@ -102,8 +102,7 @@ impl Graph {
 
     /// Columns or channels from one number up to another.
     pub(super) fn span(&mut self, of: &Value, columns: Range<usize>) -> Value {
-        let [start, end, axis] =
-            [columns.start, columns.end, 1].map(|number| self.whole([number as i64]));
+        let [start, end, axis] = [columns.start, columns.end, 1].map(|number| self.whole([number as i64]));
         self.apply("Slice", &[of, &start, &end, &axis])
     }
 

@@ -66,7 +66,9 @@ pub(super) fn coupling(
     let images = images(graph, x, shape);
     let (value, s) = match mask {
         ImageMask::Checkerboard | ImageMask::CheckerboardReversed => {
-            let kept = |at: usize| (at / shape.width + at % shape.width) % 2 == usize::from(mask == ImageMask::Checkerboard);
+            let kept = |at: usize| {
+                (at / shape.width + at % shape.width) % 2 == usize::from(mask == ImageMask::Checkerboard)
+            };
             let pixels = 0..shape.height * shape.width;
             let board = |graph: &mut Graph, wanted: bool| {
                 let values = pixels.clone().map(|at| f64::from(u8::from(kept(at) == wanted)));

@@ -12,9 +12,11 @@
 mod flow;
 mod graph;
 mod image;
+mod impute;
 mod nets;
 mod posterior;
 mod proto;
+mod spline;
 mod table;
 
 use std::path::Path;
@@ -37,7 +39,8 @@ const OPSET_ML: i64 = 3;
 /// The bytes of an ONNX file of a model of numeric columns or of images. Its input `x` has the columns that the model reads, in
 /// their order, or pixel values 0 to 255 in the size that the model keeps; its outputs are `label`, `probabilities` and `log_p`.
 ///
-/// Models of categories, dates, texts, or of columns with missing cells are refused, with the reason.
+/// A missing cell is NaN, in columns that had missing cells in training. Models of categories, dates or texts are refused, with
+/// the reason.
 ///
 /// ```
 /// # use flowgmm::{Request, Source};
@@ -113,5 +116,7 @@ fn exported(model: &Model) -> std::result::Result<Vec<u8>, Refused> {
     let file = file.message(8, operators("ai.onnx.ml", OPSET_ML));
     let names = [("columns", model.input_columns()), ("classes", model.classes.clone())];
     let named = names.iter().filter(|(_, names)| !names.is_empty());
-    Ok(file.each(named, |file, (key, names)| file.message(14, entry(key, &json!(names).to_string()))).into_bytes())
+    Ok(file
+        .each(named, |file, (key, names)| file.message(14, entry(key, &json!(names).to_string())))
+        .into_bytes())
 }

@@ -127,7 +127,14 @@ impl Pass<'_> {
     }
 
     /// A convolution with zeros around the image, by a kernel `[out, in size size]`; its bias is the next part.
-    fn convolved(&mut self, x: &Value, weight: Vec<f64>, shape: [usize; 2], size: usize, bias: bool) -> Value {
+    fn convolved(
+        &mut self,
+        x: &Value,
+        weight: Vec<f64>,
+        shape: [usize; 2],
+        size: usize,
+        bias: bool,
+    ) -> Value {
         let [out, fan_in] = shape;
         let weight = self.graph.singles(&[out, fan_in / (size * size), size, size], weight);
         let mut inputs = vec![x.clone(), weight];

@@ -63,6 +63,7 @@ pub(super) enum Element {
     Uint8 = 2,
     Int64 = 7,
     String = 8,
+    Bool = 9,
     Double = 11,
 }
 
@@ -81,8 +82,7 @@ pub(super) fn texts(name: &str, values: &[String]) -> Message {
 /// A ValueInfoProto: a tensor `[n, ..]` with so many more dimensions.
 pub(super) fn value_info(name: &str, element: Element, more: &[usize]) -> Message {
     let shape = Message::default().message(1, Message::default().bytes(2, "n"));
-    let shape =
-        shape.each(more, |shape, &length| shape.message(1, Message::default().int(1, length as i64)));
+    let shape = shape.each(more, |shape, &length| shape.message(1, Message::default().int(1, length as i64)));
     let tensor = Message::default().int(1, element as i64).message(2, shape);
     Message::default().bytes(1, name).message(2, Message::default().message(1, tensor))
 }
