@@ -26,11 +26,8 @@ use crate::{
     prepared::{Prepared, Shown},
     recipe::Decision,
     rows::Rows,
-<<<<<<< HEAD
-    snapshot::Snapshot,
-=======
     sharded::{Wide, Workers},
->>>>>>> spark
+    snapshot::Snapshot,
 };
 use flowgmm_core::{
     Engine, Flow, FlowGmm, Mixture, MixtureSpec, MixtureValues, Prior,
@@ -174,11 +171,8 @@ impl<'a> Fitter<'a> {
         observer.snapshot(&Snapshot { state: &state, preprocess: &problem.preprocess });
         let (trained, held) = beside(
             observer,
-<<<<<<< HEAD
-            |observer| self.train(train, &problem, &rows, seed, state, &progress, observer),
-=======
             |observer| match (self.wide, workers) {
-                (None, _) => self.train(train, &rows, None, seed, state, &progress, observer),
+                (None, _) => self.train(train, &problem, &rows, None, seed, state, &progress, observer),
                 (Some(wide), None) => {
                     self.train_in_shards(wide, &problem, &rows, seed, state, &progress, observer)
                 }
@@ -186,7 +180,6 @@ impl<'a> Fitter<'a> {
                     self.train_elsewhere(wide, workers, &problem, &rows, seed, &state)
                 }
             },
->>>>>>> spark
             |observer| self.hold_out(&problem, observer),
         );
         let (state, gmm) = trained?;
@@ -244,11 +237,7 @@ impl<'a> Fitter<'a> {
                 if let Some(saved) = saved.take() {
                     saved.restore(&mut state)?;
                 }
-<<<<<<< HEAD
-                let trained = self.train(&short, problem, &rows, seed, state, progress, observer);
-=======
-                let trained = self.train(&short, &rows, None, seed, state, progress, observer);
->>>>>>> spark
+                let trained = self.train(&short, problem, &rows, None, seed, state, progress, observer);
                 // A start that diverges is simply a bad start.
                 let score = match trained {
                     Ok((_, gmm)) => problem.score(&gmm, held),
@@ -265,11 +254,7 @@ impl<'a> Fitter<'a> {
         Ok((0..starts).fold(0, |best, start| if mean(start) > mean(best) { start } else { best }))
     }
 
-<<<<<<< HEAD
-    #[expect(clippy::too_many_arguments, reason = "what a run is made of")]
-=======
-    #[allow(clippy::too_many_arguments)] // a run and who watches it
->>>>>>> spark
+    #[expect(clippy::too_many_arguments, reason = "what a run is made of, and who watches it")]
     fn train(
         &self,
         config: &TrainConfig,

@@ -125,11 +125,7 @@ impl Fitter<'_> {
         let state = TrainState::new(self.fresh(problem, &shown, self.seed, observer)?, short);
         observer.phase(&Phase::Training, Some(short.steps));
         let (state, gmm) =
-<<<<<<< HEAD
-            self.train(short, problem, &rows, self.seed, state, &Progress::default(), observer)?;
-=======
-            self.train(short, &rows, None, self.seed, state, &Progress::default(), observer)?;
->>>>>>> spark
+            self.train(short, problem, &rows, None, self.seed, state, &Progress::default(), observer)?;
         let log_joint = problem.joint_of(&gmm, held);
         if !log_joint.iter().all(|v| v.is_finite()) {
             let cause = "a held-out row has no finite density".to_string();

@@ -33,7 +33,7 @@ impl Fitter<'_> {
         let (rows, shards) =
             widened(rows.clone(), &self.keys(wide, problem), pool, &wide.pool_keys, &own, count)?;
         let shards = Shards::new(count, shards, &mut Local)?;
-        self.train(&self.config.train, &rows, Some(&shards), seed, state, progress, observer)
+        self.train(&self.config.train, problem, &rows, Some(&shards), seed, state, progress, observer)
     }
 
     /// Lets workers train.
