@@ -47,7 +47,10 @@ export const tests = {
     run: async ({ page, base }) => {
       for (const view of ["map", "latent", "features", "model"]) {
         await page.goto(`${base}/#/${view}/flowers`);
-        await page.getByText(view === "features" ? "<script>alert(2)</script>" : HOSTILE_CLASS).first().waitFor({ state: "attached" });
+        await page
+          .getByText(view === "features" ? "<script>alert(2)</script>" : HOSTILE_CLASS)
+          .first()
+          .waitFor({ state: "attached" });
         assert.equal(await page.locator("#app img, #app script").count(), 0, `elements made of names in ${view}`);
       }
     },

@@ -14,7 +14,14 @@ interface WallAnswer {
   base?: Picture | Row | null;
 }
 
-export function Wall(props: { model: ModelInfo; layer: LayerInfo & { index: number }; row: number; alpha: number; channel: number; onChannel: (channel: number) => void }) {
+export function Wall(props: {
+  model: ModelInfo;
+  layer: LayerInfo & { index: number };
+  row: number;
+  alpha: number;
+  channel: number;
+  onChannel: (channel: number) => void;
+}) {
   const { model, layer } = props;
   const [answer, setAnswer] = useState<WallAnswer | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
@@ -30,21 +37,38 @@ export function Wall(props: { model: ModelInfo; layer: LayerInfo & { index: numb
   return (
     <section class="wall" aria-labelledby="wall-heading">
       <h2 id="wall-heading">
-        All channels of the layer <small>{model.kind === "images" ? "image" : "row"} {props.row}, each channel alone at {alphaText(props.alpha)} σ</small>
+        All channels of the layer{" "}
+        <small>
+          {model.kind === "images" ? "image" : "row"} {props.row}, each channel alone at {alphaText(props.alpha)} σ
+        </small>
       </h2>
       {problem && <Failure message={problem} />}
       {!answer && !problem && <Waiting>Inverting…</Waiting>}
       {answer?.images && (
         <div class="sheet">
           {answer.images.map((picture, c) => (
-            <button key={c} type="button" aria-pressed={c === props.channel} aria-label={`Channel ${c}`} title={`Channel ${c}`} onClick={() => props.onChannel(c)}>
+            <button
+              key={c}
+              type="button"
+              aria-pressed={c === props.channel}
+              aria-label={`Channel ${c}`}
+              title={`Channel ${c}`}
+              onClick={() => props.onChannel(c)}
+            >
               <PictureView picture={picture} label="" size="fill" />
               <span>{c}</span>
             </button>
           ))}
         </div>
       )}
-      {answer?.rows && answer.rows.length > 0 && <WallTable rows={answer.rows} base={(answer.base as Row | null) ?? null} channel={props.channel} onChannel={props.onChannel} />}
+      {answer?.rows && answer.rows.length > 0 && (
+        <WallTable
+          rows={answer.rows}
+          base={(answer.base as Row | null) ?? null}
+          channel={props.channel}
+          onChannel={props.onChannel}
+        />
+      )}
     </section>
   );
 }
