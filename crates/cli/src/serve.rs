@@ -118,12 +118,14 @@ pub fn run(args: &Args, global: &Global) -> Result<()> {
         Some(token) => format!("http://{address}/#token={token}"),
         None => format!("http://{address}/"),
     };
-    match global.json {
-        true => output::print_json(
-            &serde_json::json!({ "url": format!("http://{address}/"), "port": address.port() }),
-        )?,
-        false => output::print(&format!("serving at {page} (Ctrl-C ends)\n"))?,
-    }
+    // One line in either form, for whoever waits for it.
+    output::print(&match global.json {
+        true => format!(
+            "{}\n",
+            serde_json::json!({ "url": format!("http://{address}/"), "port": address.port() })
+        ),
+        false => format!("serving at {page} (Ctrl-C ends)\n"),
+    })?;
     if !address.ip().is_loopback() {
         output::warn(&[format!(
             "{} can be reached from other machines; clients must send the token",
