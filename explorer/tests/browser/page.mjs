@@ -90,6 +90,19 @@ export const tests = {
     },
   },
 
+  "every view can be read in the dark, too": {
+    on: "table",
+    options: { colorScheme: "dark" },
+    run: async ({ page, base, axe }) => {
+      for (const view of ["map/flowers?row=3", "latent/flowers", "features/flowers", "model/flowers"]) {
+        await page.goto(`${base}/#/${view}`);
+        await page.locator("main h1").waitFor({ state: "attached" });
+        await page.waitForTimeout(1200);
+        await axe();
+      }
+    },
+  },
+
   "nothing is wider than a phone": {
     on: "table",
     options: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },

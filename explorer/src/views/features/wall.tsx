@@ -9,6 +9,8 @@ import { PictureView } from "../../ui/picture";
 import { alphaText } from "./alphas";
 
 interface WallAnswer {
+  /** How many there are; the wall may show fewer. */
+  channels?: number;
   images?: Picture[] | null;
   rows?: Row[] | null;
   base?: Picture | Row | null;
@@ -34,6 +36,7 @@ export function Wall(props: {
     }
   });
   useEffect(() => ask({ layer: layer.index, row: props.row, alpha: props.alpha }), [layer.index, props.row, props.alpha]);
+  const shown = answer?.images?.length ?? answer?.rows?.length ?? 0;
   return (
     <section class="wall" aria-labelledby="wall-heading">
       <h2 id="wall-heading">
@@ -60,6 +63,11 @@ export function Wall(props: {
             </button>
           ))}
         </div>
+      )}
+      {answer?.channels !== undefined && shown < answer.channels && (
+        <p class="why">
+          The first {shown} of {answer.channels} channels.
+        </p>
       )}
       {answer?.rows && answer.rows.length > 0 && (
         <WallTable

@@ -1,7 +1,7 @@
 /** The map: every row as a point. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { get, messageOf, modelPath, post } from "../../core/api";
-import { cell, count, percent, plural } from "../../core/format";
+import { cell, plural } from "../../core/format";
 import { classColour } from "../../core/palette";
 import { href, replaceRoute, route } from "../../core/route";
 import { useShade } from "../../core/theme";
@@ -11,19 +11,15 @@ import { MISSING, type Range, codesToBytes, maskOf, rangeOf, toBytes } from "../
 import { DIMMED, HIDDEN, SHOWN } from "../../scatter/points";
 import { useLoad } from "../../ui/hooks";
 import { NoRows } from "../../ui/needs-model";
-import { Choice, Failure, Segmented, Waiting } from "../../ui/parts";
-import { classNames, colourTable, counted } from "./colours";
-import { FIELD_NAMES, type Key, MapData, columnKey, keyName } from "./data";
-import { HistogramFilter } from "./filters";
+import { Failure, Segmented, Waiting } from "../../ui/parts";
+import { classNames, colourTable } from "./colours";
+import { FILTERED_FIELDS, MapControls } from "./controls";
+import { type Key, MapData, columnKey, keyName } from "./data";
 import { Labelling } from "./labelling";
-import { Legend } from "./legend";
 import type { Badge, PlaceName } from "./overlay";
 import { Plot, type Tool } from "./plot";
 import { Selection } from "./selection";
 import { TrustCardView } from "./trust";
-
-const FILTERED_FIELDS = ["certainty", "log_p", "typicality", "boundary"];
-const COLOURED_BY = ["class", "label", "certainty", "log_p", "typicality", "boundary"];
 
 export function MapView(props: { model: ModelInfo }) {
   const { model } = props;
@@ -162,98 +158,28 @@ function LoadedMap(props: { model: ModelInfo; data: MapData; version: number; on
       parts.push(`${keyName(colour)} ${categories ? (categories[values[row]] ?? "none") : cell(values[row])}`);
     return parts.filter(Boolean).join(" · ");
   };
-  const columnOptions = data.info.columns.map((name) => [columnKey(name), name] as const);
-  const unused = columnOptions.filter(([key]) => !extra.includes(key));
-  const explained = data.info.map?.explained;
 
   return (
     <main class="mapview">
       <h1 class="hidden">Map of {model.name}</h1>
-      <aside class="controls" aria-label="What the map shows">
-        <section>
-          <h2>Axes</h2>
-          <div class="axes">
-            <Choice
-              label="Across"
-              value={latent ? "latent" : xKey}
-              options={[["latent", "Latent map"], ...columnOptions]}
-              onChange={(key) => {
-                if (key === "latent") return (setX("x"), setY("y"));
-                setX(key);
-                if (yKey === "y") setY(columnOptions.find(([other]) => other !== key)?.[0] ?? key);
-              }}
-            />
-            {!latent && <Choice label="Up" value={yKey} options={columnOptions} onChange={setY} />}
-          </div>
-          {latent && explained !== null && explained !== undefined && (
-            <p class="why">
-              Two directions of latent space,{" "}
-              {percent(Array.isArray(explained) ? explained.reduce((a, b) => a + b, 0) : explained, 0)} of its variance.
-            </p>
-          )}
-        </section>
-        <section>
-          <h2>Colour</h2>
-          <Choice
-            label="Coloured by"
-            hideLabel
-            value={colour}
-            options={[
-              ...COLOURED_BY.filter((key) => data.info.fields.includes(key)).map((key) => [key, FIELD_NAMES[key]] as const),
-              ...columnOptions,
-            ]}
-            onChange={setColour}
-          />
-          <Legend
-            name={keyName(colour)}
-            categories={categories}
-            counts={categories && values ? counted(values, mask, categories.length) : null}
-            range={range}
-            hidden={colour === "class" ? hidden : null}
-            onToggle={(k) => {
-              const next = new Set(hidden);
-              if (!next.delete(k)) next.add(k);
-              setHidden(next);
-            }}
-          />
-        </section>
-        <section>
-          <h2>
-            Filter <small>{left === n ? plural(n, "row") : `${count(left)} of ${plural(n, "row")}`}</small>
-          </h2>
-          {[...FILTERED_FIELDS.filter((key) => data.info.fields.includes(key)), ...extra].map((key) => (
-            <HistogramFilter
-              key={key}
-              name={keyName(key)}
-              values={data.have(key)}
-              mask={left === n ? null : mask}
-              brush={brushes[key] ?? null}
-              onBrush={(brush) => {
-                const { [key]: _, ...others } = brushes;
-                setBrushes(brush ? { ...others, [key]: brush } : others);
-              }}
-              onRemove={
-                extra.includes(key)
-                  ? () => {
-                      const { [key]: _, ...others } = brushes;
-                      setBrushes(others);
-                      setExtra(extra.filter((other) => other !== key));
-                    }
-                  : undefined
-              }
-            />
-          ))}
-          {unused.length > 0 && (
-            <Choice
-              label="Filter by a column"
-              hideLabel
-              value=""
-              options={[["", "Filter by a column…"], ...unused]}
-              onChange={(key) => key !== "" && setExtra([...extra, key])}
-            />
-          )}
-        </section>
-      </aside>
+      <MapControls
+        data={data}
+        shown={{ x: xKey, y: yKey, colour }}
+        onShown={(next) => {
+          setX(next.x);
+          setY(next.y);
+          setColour(next.colour);
+        }}
+        range={range}
+        mask={mask}
+        left={left}
+        filters={{ brushes, extra, hidden }}
+        onFilters={(next) => {
+          setBrushes(next.brushes);
+          setExtra(next.extra);
+          setHidden(next.hidden);
+        }}
+      />
       <div class="middle">
         <div class="toolbar">
           <Segmented
