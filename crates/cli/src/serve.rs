@@ -57,7 +57,7 @@ pub struct Args {
 #[command(next_help_heading = "Limits")]
 struct LimitArgs {
     /// Bytes of a request's body, in MiB
-    #[arg(long, value_name = "MIB", default_value = "64", hide_short_help = true)]
+    #[arg(long, value_name = "MIB", default_value = "32", hide_short_help = true)]
     max_body: NonZeroUsize,
     /// Rows of a request
     #[arg(long, value_name = "N", default_value = "100000", hide_short_help = true)]

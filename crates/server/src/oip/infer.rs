@@ -262,8 +262,9 @@ impl Infer {
             let short = || Failure::request("the body has fewer bytes than its tensors");
             let (bytes, after) = rest.split_at_checked(size).ok_or_else(short)?;
             rest = after;
-            tensor.data = Elements::from_bytes(&tensor.datatype, bytes)
-                .ok_or_else(|| Failure::request("the bytes of a tensor are not of its datatype"))?;
+            tensor.data = Elements::from_bytes(&tensor.datatype, bytes).ok_or_else(|| {
+                Failure::request("the bytes of a tensor are not finite elements of its datatype")
+            })?;
         }
         if !rest.is_empty() {
             return Err(Failure::request("the body has more bytes than its tensors"));

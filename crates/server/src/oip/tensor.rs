@@ -84,7 +84,8 @@ impl Elements {
 }
 
 impl Elements {
-    /// Elements as bytes, little-endian; texts with their lengths before them. Nothing if they are no such bytes.
+    /// Elements as bytes, little-endian; texts with their lengths before them. Nothing if they are no such bytes, or a
+    /// number is infinite.
     pub fn from_bytes(datatype: &str, bytes: &[u8]) -> Option<Self> {
         let mut elements = Self::default();
         fn each<const N: usize>(bytes: &[u8], mut take: impl FnMut([u8; N])) -> Option<()> {
@@ -119,7 +120,8 @@ impl Elements {
             }
             _ => None,
         }?;
-        Some(elements)
+        // JSON has no infinite numbers, and neither have rows.
+        elements.numbers.iter().all(|v| !v.is_infinite()).then_some(elements)
     }
 }
 
