@@ -57,7 +57,11 @@ async function built() {
   files.set("licences.txt", Buffer.from(await licences()));
   const digests = [];
   for (const path of await sources()) {
-    digests.push(`${createHash("sha256").update(await readFile(join(root, path))).digest("hex")}  ${path}\n`);
+    digests.push(
+      `${createHash("sha256")
+        .update(await readFile(join(root, path)))
+        .digest("hex")}  ${path}\n`,
+    );
   }
   files.set("sources.sha256", Buffer.from(digests.join("")));
   return files;

@@ -6,7 +6,12 @@ import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 const dist = join(dirname(dirname(fileURLToPath(import.meta.url))), "dist");
-const TYPES = { html: "text/html; charset=utf-8", js: "text/javascript; charset=utf-8", css: "text/css; charset=utf-8", woff2: "font/woff2" };
+const TYPES = {
+  html: "text/html; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  woff2: "font/woff2",
+};
 
 /** Listens at a port (0: any); files of the page come with the headers that the server gives its own. */
 export async function dev(target, port = 0) {
@@ -17,14 +22,24 @@ export async function dev(target, port = 0) {
     const name = path === "/" ? "index.html" : path.slice(1);
     const file = /^[\w.]+$/.test(name) ? await readFile(join(dist, name)).catch(() => null) : null;
     if (file) {
-      answer.writeHead(200, { "content-type": TYPES[name.split(".").pop()] ?? "text/plain", "content-security-policy": policy, "cache-control": "no-store" }).end(file);
+      answer
+        .writeHead(200, {
+          "content-type": TYPES[name.split(".").pop()] ?? "text/plain",
+          "content-security-policy": policy,
+          "cache-control": "no-store",
+        })
+        .end(file);
       return;
     }
     const { host: _host, origin, ...rest } = request.headers;
-    const passed = ask(target + request.url, { method: request.method, headers: { ...rest, ...(origin ? { origin: target } : {}) } }, (reply) => {
-      answer.writeHead(reply.statusCode, reply.headers);
-      reply.pipe(answer);
-    });
+    const passed = ask(
+      target + request.url,
+      { method: request.method, headers: { ...rest, ...(origin ? { origin: target } : {}) } },
+      (reply) => {
+        answer.writeHead(reply.statusCode, reply.headers);
+        reply.pipe(answer);
+      },
+    );
     passed.on("error", () => answer.destroy());
     answer.on("close", () => passed.destroy());
     request.pipe(passed);

@@ -33,10 +33,26 @@ function Page() {
   if (bare) return <Shell>{loaded.state === "loading" ? <Waiting>Asking for the models…</Waiting> : null}</Shell>;
   const inner = {
     playground: () => <Playground />,
-    map: () => <NeedsModel view="map" name={model}>{(found) => <MapView key={found.name} model={found} />}</NeedsModel>,
-    latent: () => <NeedsModel view="latent" name={model}>{(found) => <LatentView key={found.name} model={found} />}</NeedsModel>,
-    features: () => <NeedsModel view="features" name={model}>{(found) => <FeaturesView key={found.name} model={found} />}</NeedsModel>,
-    model: () => <NeedsModel view="model" name={model}>{(found) => <ModelView key={found.name} model={found} />}</NeedsModel>,
+    map: () => (
+      <NeedsModel view="map" name={model}>
+        {(found) => <MapView key={found.name} model={found} />}
+      </NeedsModel>
+    ),
+    latent: () => (
+      <NeedsModel view="latent" name={model}>
+        {(found) => <LatentView key={found.name} model={found} />}
+      </NeedsModel>
+    ),
+    features: () => (
+      <NeedsModel view="features" name={model}>
+        {(found) => <FeaturesView key={found.name} model={found} />}
+      </NeedsModel>
+    ),
+    model: () => (
+      <NeedsModel view="model" name={model}>
+        {(found) => <ModelView key={found.name} model={found} />}
+      </NeedsModel>
+    ),
   } satisfies Record<(typeof VIEWS)[number], () => unknown>;
   return <Shell>{inner[view]()}</Shell>;
 }

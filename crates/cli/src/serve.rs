@@ -57,7 +57,7 @@ pub struct Args {
 #[command(next_help_heading = "Limits")]
 struct LimitArgs {
     /// Bytes of a request's body, in MiB
-    #[arg(long, value_name = "MIB", default_value = "64", hide_short_help = true)]
+    #[arg(long, value_name = "MIB", default_value = "32", hide_short_help = true)]
     max_body: NonZeroUsize,
     /// Rows of a request
     #[arg(long, value_name = "N", default_value = "100000", hide_short_help = true)]
@@ -118,12 +118,14 @@ pub fn run(args: &Args, global: &Global) -> Result<()> {
         Some(token) => format!("http://{address}/#token={token}"),
         None => format!("http://{address}/"),
     };
-    match global.json {
-        true => output::print_json(
-            &serde_json::json!({ "url": format!("http://{address}/"), "port": address.port() }),
-        )?,
-        false => output::print(&format!("serving at {page} (Ctrl-C ends)\n"))?,
-    }
+    // One line in either form, for whoever waits for it.
+    output::print(&match global.json {
+        true => format!(
+            "{}\n",
+            serde_json::json!({ "url": format!("http://{address}/"), "port": address.port() })
+        ),
+        false => format!("serving at {page} (Ctrl-C ends)\n"),
+    })?;
     if !address.ip().is_loopback() {
         output::warn(&[format!(
             "{} can be reached from other machines; clients must send the token",

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Bench, cells, json, stderr};
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "demo",
     "fit",
     "predict",
@@ -16,6 +16,7 @@ const COMMANDS: [&str; 16] = [
     "decode",
     "inspect",
     "export-onnx",
+    "serve",
     "bench",
     "paper",
     "data",

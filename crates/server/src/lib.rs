@@ -77,10 +77,9 @@ struct App {
 }
 
 impl App {
-    /// No new work from now on; fits stop.
+    /// No new fits from now on, and those under way stop; requests are answered until the last connection is done.
     fn leave(&self) {
         if !self.leaving.swap(true, Ordering::SeqCst) {
-            self.queue.close();
             self.jobs.stop_all();
             self.playgrounds.stop_all();
         }

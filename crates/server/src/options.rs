@@ -47,7 +47,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            body: 64 << 20,
+            body: 32 << 20,
             rows: 100_000,
             body_time: Duration::from_secs(15),
             answer_time: Duration::from_secs(60),

@@ -36,8 +36,15 @@ pub struct Job {
     reply: oneshot::Sender<Result<Answer>>,
 }
 
-/// An answer's media type and body.
-pub type Answer = (&'static str, Vec<u8>);
+/// An answer.
+pub struct Answer {
+    /// Its media type.
+    pub kind: &'static str,
+    /// Its body.
+    pub bytes: Vec<u8>,
+    /// How many of the body's bytes are JSON, if tensors of bytes follow it.
+    pub json: Option<usize>,
+}
 
 /// Something that rows are read from, and an answer made for once they are scored.
 pub trait Question: Send {

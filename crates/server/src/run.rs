@@ -60,7 +60,7 @@ impl Server {
             .enable_all()
             .build()?;
         let served = runtime.block_on(serve(app.clone(), listener, leave));
-        app.leave();
+        app.queue.close();
         // What still computes is not waited for.
         runtime.shutdown_timeout(Duration::from_millis(200));
         drop(watching.join());
@@ -97,7 +97,10 @@ async fn serve(
     let mut told = std::pin::pin!(told_to_leave(leave));
     loop {
         // Whoever comes while there are too many connections waits in the system's queue.
-        let permit = connections.clone().acquire_owned().await.expect("never closed");
+        let permit = tokio::select! {
+            permit = connections.clone().acquire_owned() => permit.expect("never closed"),
+            () = &mut told => break,
+        };
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             () = &mut told => break,

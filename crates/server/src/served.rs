@@ -8,7 +8,9 @@ use std::{
 
 use flowgmm::{Classifier as _, Model, Source, insight::ChannelStatistics, study::Study};
 
-use crate::failure::{Failure, Result};
+use serde_json::Value;
+
+use crate::failure::Result;
 
 /// Rows that the model draws where there are no data.
 const SAMPLES: usize = 2000;
@@ -28,8 +30,9 @@ pub struct Served {
     /// The columns of its rows; of images none.
     pub inputs: Vec<String>,
     data: Option<Source>,
-    study: OnceLock<std::result::Result<Study, Failure>>,
+    study: OnceLock<Result<Study>>,
     channels: OnceLock<ChannelStatistics>,
+    card: OnceLock<Result<Value>>,
     /// Labels that somebody gave: row and class, none where a label was taken away.
     marks: Mutex<BTreeMap<usize, Option<usize>>>,
 }
@@ -38,13 +41,14 @@ impl Served {
     /// A version of a model, with rows to look at.
     pub fn new(name: String, version: u64, path: PathBuf, model: Model, data: Option<Source>) -> Self {
         let inputs = model.input_columns();
-        let (study, channels, marks) = (OnceLock::new(), OnceLock::new(), Mutex::default());
-        Self { name, version, path, model, inputs, data, study, channels, marks }
+        let (study, channels, card) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        let marks = Mutex::default();
+        Self { name, version, path, model, inputs, data, study, channels, card, marks }
     }
 
     /// The rows to look at: those of the data, or samples. Read when they are first asked for.
     pub fn study(&self) -> Result<&Study> {
-        let read = || -> std::result::Result<Study, Failure> {
+        let read = || -> Result<Study> {
             Ok(match &self.data {
                 Some(source) => Study::read(&self.model, source, &mut ())?,
                 None => Study::of_samples(&self.model, SAMPLES, 0)?,
@@ -70,6 +74,11 @@ impl Served {
             let rows = study.spaced(STATISTICS);
             ChannelStatistics::collect(&self.model, rows.view())
         }))
+    }
+
+    /// What the model is; found once.
+    pub fn card(&self, find: impl FnOnce() -> Result<Value>) -> Result<Value> {
+        self.card.get_or_init(find).clone()
     }
 
     /// The number of a class.

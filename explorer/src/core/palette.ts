@@ -9,8 +9,34 @@ import type { Shade } from "./theme";
 
 export type Rgb = [number, number, number];
 
-const LIGHT = ["#0072b2", "#e08700", "#009e73", "#c45a9a", "#3fa7e0", "#d04a02", "#b8a800", "#5b4bb5", "#7a1f4f", "#4f5b66", "#8c6d1f", "#1f7a8c"];
-const DARK = ["#4ba3e3", "#f0a63a", "#2cc295", "#e08cc0", "#8cd0f5", "#f07a3c", "#e8dc4a", "#9d8df0", "#c9648f", "#a3b0bc", "#c8a24a", "#5ec0d2"];
+const LIGHT = [
+  "#0072b2",
+  "#e08700",
+  "#009e73",
+  "#c45a9a",
+  "#3fa7e0",
+  "#d04a02",
+  "#b8a800",
+  "#5b4bb5",
+  "#7a1f4f",
+  "#4f5b66",
+  "#8c6d1f",
+  "#1f7a8c",
+];
+const DARK = [
+  "#4ba3e3",
+  "#f0a63a",
+  "#2cc295",
+  "#e08cc0",
+  "#8cd0f5",
+  "#f07a3c",
+  "#e8dc4a",
+  "#9d8df0",
+  "#c9648f",
+  "#a3b0bc",
+  "#c8a24a",
+  "#5ec0d2",
+];
 
 export const UNLABELLED: Record<Shade, string> = { light: "#7d838a", dark: "#8d949c" };
 
@@ -30,7 +56,14 @@ export function withAlpha(hex: string, alpha: number): string {
 }
 
 const STOPS: Rgb[] = [
-  [68, 1, 84], [70, 50, 126], [54, 92, 141], [39, 127, 142], [31, 161, 135], [74, 193, 109], [159, 218, 58], [253, 231, 37],
+  [68, 1, 84],
+  [70, 50, 126],
+  [54, 92, 141],
+  [39, 127, 142],
+  [31, 161, 135],
+  [74, 193, 109],
+  [159, 218, 58],
+  [253, 231, 37],
 ];
 
 /** The colour of t in 0..=1. */

@@ -21,8 +21,24 @@ export interface Ink {
 }
 
 export const INK: Record<Shade, Ink> = {
-  light: { page: "#fafaf8", panel: "#ffffff", text: "#16181b", quiet: "#5a6068", faint: "#8a9098", line: "#e2e3e0", accent: "#16181b" },
-  dark: { page: "#101214", panel: "#17191c", text: "#eceef0", quiet: "#a4abb3", faint: "#747b84", line: "#2a2e33", accent: "#f2f4f6" },
+  light: {
+    page: "#fafaf8",
+    panel: "#ffffff",
+    text: "#16181b",
+    quiet: "#5a6068",
+    faint: "#8a9098",
+    line: "#e2e3e0",
+    accent: "#16181b",
+  },
+  dark: {
+    page: "#101214",
+    panel: "#17191c",
+    text: "#eceef0",
+    quiet: "#a4abb3",
+    faint: "#747b84",
+    line: "#2a2e33",
+    accent: "#f2f4f6",
+  },
 };
 
 export function startTheme(): void {

@@ -13,12 +13,7 @@ export function sharp(canvas: HTMLCanvasElement, width: number, height: number):
 }
 
 /** A canvas that is drawn again whenever something it shows has changed. */
-export function useDrawing(
-  width: number,
-  height: number,
-  draw: (context: CanvasRenderingContext2D) => void,
-  changes: unknown[],
-) {
+export function useDrawing(width: number, height: number, draw: (context: CanvasRenderingContext2D) => void, changes: unknown[]) {
   const canvas = useRef<HTMLCanvasElement>(null);
   // Before the browser paints, so that what is drawn is never a frame late.
   useLayoutEffect(() => {

@@ -29,8 +29,20 @@ export function LineChart(props: {
   const height = props.height ?? 150;
   const ink = useInk();
   const pad = { left: 46, right: 18, top: 10, bottom: 26 };
-  const [x0, x1] = props.xRange ?? extent(props.lines.map((line) => line.x), 1);
-  const [y0, y1] = props.yRange ?? padded(extent(props.lines.map((line) => line.y), props.share ?? 0.98));
+  const [x0, x1] =
+    props.xRange ??
+    extent(
+      props.lines.map((line) => line.x),
+      1,
+    );
+  const [y0, y1] =
+    props.yRange ??
+    padded(
+      extent(
+        props.lines.map((line) => line.y),
+        props.share ?? 0.98,
+      ),
+    );
   const toX = (x: number) => pad.left + ((x - x0) / (x1 - x0 || 1)) * (width - pad.left - pad.right);
   const toY = (y: number) => height - pad.bottom - ((y - y0) / (y1 - y0 || 1)) * (height - pad.top - pad.bottom);
   const canvas = useDrawing(
@@ -124,7 +136,14 @@ export function LineChart(props: {
           </span>
         )}
       </figcaption>
-      <canvas ref={canvas} role="img" aria-label={props.label} style={{ width: `${width}px`, height: `${height}px` }} onPointerDown={pick} onPointerMove={pick} />
+      <canvas
+        ref={canvas}
+        role="img"
+        aria-label={props.label}
+        style={{ width: `${width}px`, height: `${height}px` }}
+        onPointerDown={pick}
+        onPointerMove={pick}
+      />
     </figure>
   );
 }

@@ -24,7 +24,20 @@ export function marker(path: Path2, k: number, x: number, y: number, r: number):
       return polygon(path, 5, x, y, 1.12 * r, -Math.PI / 2);
     case "plus": {
       const [a, b] = [0.42 * r, 1.15 * r];
-      const corners = [[-a, -b], [a, -b], [a, -a], [b, -a], [b, a], [a, a], [a, b], [-a, b], [-a, a], [-b, a], [-b, -a], [-a, -a]];
+      const corners = [
+        [-a, -b],
+        [a, -b],
+        [a, -a],
+        [b, -a],
+        [b, a],
+        [a, a],
+        [a, b],
+        [-a, b],
+        [-a, a],
+        [-b, a],
+        [-b, -a],
+        [-a, -a],
+      ];
       corners.forEach(([dx, dy], i) => (i === 0 ? path.moveTo(x + dx, y + dy) : path.lineTo(x + dx, y + dy)));
       path.closePath();
       return;

@@ -72,7 +72,13 @@ export interface Filter {
 }
 
 /** Rows that pass every filter and whose class is shown: 1, else 0. Returns how many pass. */
-export function maskOf(n: number, filters: Filter[], classes: Float32Array | null, hidden: ReadonlySet<number>, out: Uint8Array): number {
+export function maskOf(
+  n: number,
+  filters: Filter[],
+  classes: Float32Array | null,
+  hidden: ReadonlySet<number>,
+  out: Uint8Array,
+): number {
   out.fill(1, 0, n);
   for (const { values, low, high } of filters) {
     for (let i = 0; i < n; i++) if (!(values[i] >= low && values[i] <= high)) out[i] = 0;

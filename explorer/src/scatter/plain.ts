@@ -62,7 +62,12 @@ export class PlainRenderer implements PointRenderer {
     const drawn = Math.floor(moving ? Math.min(this.order.length, this.budget) : this.order.length);
     const look = pointLook(Math.max(1, this.shown), camera.width * camera.height, zoom);
     const { places, look: looks } = this;
-    const scene = { x: w / 2 - camera.x * camera.sx * ratio, y: h / 2 + camera.y * camera.sy * ratio, sx: camera.sx * ratio, sy: -camera.sy * ratio };
+    const scene = {
+      x: w / 2 - camera.x * camera.sx * ratio,
+      y: h / 2 + camera.y * camera.sy * ratio,
+      sx: camera.sx * ratio,
+      sy: -camera.sy * ratio,
+    };
     plot(this.image.data, w, h, places, looks, drawn, scene, this.table, this.ground, look.size * ratio, look.alpha);
     this.context.putImageData(this.image, 0, 0);
     return drawn;

@@ -56,7 +56,13 @@ export class WebGlRenderer implements PointRenderer {
 
   /** `null` if the browser has no WebGL 2. */
   static on(canvas: HTMLCanvasElement): WebGlRenderer | null {
-    const gl = canvas.getContext("webgl2", { antialias: false, alpha: true, depth: false, stencil: false, premultipliedAlpha: true });
+    const gl = canvas.getContext("webgl2", {
+      antialias: false,
+      alpha: true,
+      depth: false,
+      stencil: false,
+      premultipliedAlpha: true,
+    });
     return gl ? new WebGlRenderer(gl) : null;
   }
 
@@ -68,7 +74,14 @@ export class WebGlRenderer implements PointRenderer {
     this.looks = gl.createBuffer()!;
     this.table = gl.createTexture()!;
     const where = (name: string) => gl.getUniformLocation(this.program, name);
-    this.at = { scale: where("scale"), shift: where("shift"), size: where("size"), alpha: where("alpha"), round: where("round"), table: where("table") };
+    this.at = {
+      scale: where("scale"),
+      shift: where("shift"),
+      size: where("size"),
+      alpha: where("alpha"),
+      round: where("round"),
+      table: where("table"),
+    };
     gl.bindVertexArray(this.vertices);
     gl.bindBuffer(gl.ARRAY_BUFFER, this.places);
     gl.enableVertexAttribArray(0);
@@ -148,7 +161,11 @@ export class WebGlRenderer implements PointRenderer {
     gl.bindTexture(gl.TEXTURE_2D, this.table);
     gl.uniform1i(this.at.table, 0);
     gl.uniform2f(this.at.scale, (2 * camera.sx * ux) / camera.width, (2 * camera.sy * uy) / camera.height);
-    gl.uniform2f(this.at.shift, (2 * camera.sx * (mx - camera.x)) / camera.width, (2 * camera.sy * (my - camera.y)) / camera.height);
+    gl.uniform2f(
+      this.at.shift,
+      (2 * camera.sx * (mx - camera.x)) / camera.width,
+      (2 * camera.sy * (my - camera.y)) / camera.height,
+    );
     gl.uniform1f(this.at.size, size);
     gl.uniform1f(this.at.alpha, look.alpha);
     gl.uniform1f(this.at.round, size > 2.6 ? 1 : 0);

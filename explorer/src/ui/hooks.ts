@@ -2,7 +2,8 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { isAbort, messageOf } from "../core/api";
 
-export type Loaded<T> = { state: "loading"; value: T | null } | { state: "ready"; value: T } | { state: "failed"; value: T | null; message: string };
+export type Loaded<T> =
+  { state: "loading"; value: T | null } | { state: "ready"; value: T } | { state: "failed"; value: T | null; message: string };
 
 /** Loads something whenever a key changes; a newer key cancels the older request, and the last value stays meanwhile. */
 export function useLoad<T>(key: string | null, load: (signal: AbortSignal) => Promise<T>): Loaded<T> {

@@ -12,7 +12,14 @@ export function NeedsModel(props: { view: View; name: string | null; children: (
   if (loaded.state === "failed") return <Failure message={loaded.message} onRetry={() => void loadModels()} />;
   if (loaded.value.length === 0) {
     return (
-      <Notice title="No model yet" action={<a class="button" href={href("playground")}>Go to the playground</a>}>
+      <Notice
+        title="No model yet"
+        action={
+          <a class="button" href={href("playground")}>
+            Go to the playground
+          </a>
+        }
+      >
         <p>This view shows a model that was fitted. Fit one and open it with its data:</p>
         <pre>
           <code>{"flowgmm fit train.csv --label species --model iris.flow\nflowgmm serve iris.flow --data train.csv"}</code>

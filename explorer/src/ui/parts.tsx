@@ -86,7 +86,13 @@ export function Segmented<T extends string>(props: {
   );
 }
 
-export function NumberInput(props: { label: string; value: number; min: number; max: number; onChange: (value: number) => void }) {
+export function NumberInput(props: {
+  label: string;
+  value: number;
+  min: number;
+  max: number;
+  onChange: (value: number) => void;
+}) {
   const id = useId();
   const commit = (text: string) => {
     const value = Math.round(Number(text));
@@ -95,7 +101,14 @@ export function NumberInput(props: { label: string; value: number; min: number; 
   return (
     <div class="number">
       <label for={id}>{props.label}</label>
-      <input id={id} type="number" min={props.min} max={props.max} value={props.value} onChange={(event) => commit(event.currentTarget.value)} />
+      <input
+        id={id}
+        type="number"
+        min={props.min}
+        max={props.max}
+        value={props.value}
+        onChange={(event) => commit(event.currentTarget.value)}
+      />
     </div>
   );
 }

@@ -3,7 +3,13 @@ import { percent } from "../core/format";
 import { classColour } from "../core/palette";
 import { useShade } from "../core/theme";
 
-export function Probabilities(props: { classes: string[]; values: number[]; set?: string[] | null; most?: number; keepOrder?: boolean }) {
+export function Probabilities(props: {
+  classes: string[];
+  values: number[];
+  set?: string[] | null;
+  most?: number;
+  keepOrder?: boolean;
+}) {
   const shade = useShade();
   const order = props.values.map((_, k) => k);
   if (!props.keepOrder) order.sort((a, b) => props.values[b] - props.values[a]);

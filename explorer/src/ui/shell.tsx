@@ -27,7 +27,11 @@ export function Shell(props: { children: ComponentChildren }) {
         </a>
         <nav aria-label="Views">
           {VIEWS.map((name) => (
-            <a key={name} href={href(name, name === "playground" ? null : current)} aria-current={name === view ? "page" : undefined}>
+            <a
+              key={name}
+              href={href(name, name === "playground" ? null : current)}
+              aria-current={name === view ? "page" : undefined}
+            >
               {NAMES[name]}
             </a>
           ))}
@@ -36,7 +40,10 @@ export function Shell(props: { children: ComponentChildren }) {
           {list.length > 0 && (
             <label class="picker">
               <span class="hidden">Model</span>
-              <select value={current ?? ""} onChange={(event) => (location.hash = href(view === "playground" ? "map" : view, event.currentTarget.value))}>
+              <select
+                value={current ?? ""}
+                onChange={(event) => (location.hash = href(view === "playground" ? "map" : view, event.currentTarget.value))}
+              >
                 {list.map((m) => (
                   <option key={m.name} value={m.name}>
                     {m.name}
@@ -59,7 +66,13 @@ function ThemeButton() {
   const now = useStore(shade);
   const other = now === "dark" ? "light" : "dark";
   return (
-    <button type="button" class="theme" aria-label={`Switch to ${other} colours`} title={`Switch to ${other} colours`} onClick={() => choice.set(other)}>
+    <button
+      type="button"
+      class="theme"
+      aria-label={`Switch to ${other} colours`}
+      title={`Switch to ${other} colours`}
+      onClick={() => choice.set(other)}
+    >
       <svg viewBox="0 0 20 20" aria-hidden="true">
         <circle cx="10" cy="10" r="6.5" />
         <path d="M10 3.5a6.5 6.5 0 0 1 0 13z" />

@@ -23,7 +23,11 @@ export const tests = {
       assert.ok(looks.size >= 3, `${looks.size} different pictures while dragging`);
       await page.getByLabel("Shift").fill("0");
       await page.waitForTimeout(60);
-      const pixels = await page.locator(".pairs figure").first().locator("canvas").evaluateAll((all) => all.map((c) => c.toDataURL()));
+      const pixels = await page
+        .locator(".pairs figure")
+        .first()
+        .locator("canvas")
+        .evaluateAll((all) => all.map((c) => c.toDataURL()));
       assert.equal(pixels[0], pixels[1], "at alpha = 0 the image is not the one that it was");
       await axe();
     },
@@ -34,7 +38,10 @@ export const tests = {
     run: async ({ page, base }) => {
       await page.goto(`${base}/#/features/digits`);
       await page.locator(".picture.moving").nth(7).waitFor({ timeout: 60_000 });
-      const options = await page.getByLabel("Layer", { exact: true }).locator("option").evaluateAll((all) => all.map((o) => o.value));
+      const options = await page
+        .getByLabel("Layer", { exact: true })
+        .locator("option")
+        .evaluateAll((all) => all.map((o) => o.value));
       assert.ok(options.length > 3, `${options.length} layers`);
       await page.locator(".wall .sheet button").first().waitFor();
       await page.locator(".wall .sheet button").nth(1).click();

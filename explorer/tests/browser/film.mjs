@@ -29,7 +29,8 @@ await scratch(async (folder) => {
       await page.waitForTimeout(40);
       await page.screenshot({ path: join(folder, `${String(n++).padStart(3, "0")}.png`), clip });
     }
-    const filter = "scale=800:-1:flags=lanczos,split[a][b];[a]palettegen=max_colors=160:stats_mode=full[p];[b][p]paletteuse=dither=none:diff_mode=rectangle";
+    const filter =
+      "scale=800:-1:flags=lanczos,split[a][b];[a]palettegen=max_colors=160:stats_mode=full[p];[b][p]paletteuse=dither=none:diff_mode=rectangle";
     await run("ffmpeg", ["-y", "-framerate", "14", "-i", join(folder, "%03d.png"), "-filter_complex", filter, "-loop", "0", out]);
   } finally {
     await browser.close();

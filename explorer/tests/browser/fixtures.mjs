@@ -28,13 +28,21 @@ export function normal(draw) {
 export function table(n, seed) {
   const draw = uniform(seed);
   const classes = [HOSTILE_CLASS, "plain", '"quoted" & co'];
-  const centres = [[1.5, 0.2, 60], [4.3, 1.3, 95], [5.7, 2.1, 130]];
+  const centres = [
+    [1.5, 0.2, 60],
+    [4.3, 1.3, 95],
+    [5.7, 2.1, 130],
+  ];
   const quote = (text) => `"${text.replaceAll('"', '""')}"`;
   const lines = [[HOSTILE_COLUMN, "width", "height", "kind"].map(quote).join(",")];
   for (let i = 0; i < n; i++) {
     const k = Math.floor(3 * draw());
     const bend = normal(draw);
-    const cells = [centres[k][0] + 0.45 * bend, centres[k][1] + 0.12 * bend * bend + 0.12 * normal(draw), centres[k][2] + 9 * normal(draw)];
+    const cells = [
+      centres[k][0] + 0.45 * bend,
+      centres[k][1] + 0.12 * bend * bend + 0.12 * normal(draw),
+      centres[k][2] + 9 * normal(draw),
+    ];
     lines.push([...cells.map((v) => v.toFixed(4)), i % 20 === 0 ? quote(classes[k]) : ""].join(","));
   }
   return `${lines.join("\n")}\n`;
@@ -52,10 +60,26 @@ export async function makeModels(program, folder) {
   if (existsSync(made.table.model) && existsSync(made.images.model)) return made;
   const quiet = { maxBuffer: 1 << 26 };
   await writeFile(at("flowers.csv"), table(1200, 1));
-  await run(program, ["fit", at("flowers.csv"), "--label", "kind", "--steps", "400", "--model", at("flowers.flow"), "--quiet"], quiet);
+  await run(
+    program,
+    ["fit", at("flowers.csv"), "--label", "kind", "--steps", "400", "--model", at("flowers.flow"), "--quiet"],
+    quiet,
+  );
   await run(program, ["demo", "digits", "--out", at("demo"), "--quiet"], quiet);
   await digits(at("demo/digits-train.csv"), at);
-  const images = ["fit", at("digits.idx3"), "--labels", at("digits.idx1"), "--unlabelled", at("more.idx3"), "--steps", "150", "--model", at("digits.flow"), "--quiet"];
+  const images = [
+    "fit",
+    at("digits.idx3"),
+    "--labels",
+    at("digits.idx1"),
+    "--unlabelled",
+    at("more.idx3"),
+    "--steps",
+    "150",
+    "--model",
+    at("digits.flow"),
+    "--quiet",
+  ];
   await run(program, images, quiet);
   return made;
 }
@@ -65,9 +89,16 @@ async function digits(csv, at) {
   const [, ...lines] = (await readFile(csv, "utf8")).trim().split("\n");
   const rows = lines.map((line) => line.split(","));
   const labelled = rows.filter((row) => row[64] !== "");
-  const images = (of) => Buffer.concat([header(3, [of.length, 8, 8]), Buffer.from(of.flatMap((row) => row.slice(0, 64).map((v) => Math.min(255, Math.round((255 * Number(v)) / 16)))))]);
+  const images = (of) =>
+    Buffer.concat([
+      header(3, [of.length, 8, 8]),
+      Buffer.from(of.flatMap((row) => row.slice(0, 64).map((v) => Math.min(255, Math.round((255 * Number(v)) / 16))))),
+    ]);
   await writeFile(at("digits.idx3"), images(labelled));
-  await writeFile(at("digits.idx1"), Buffer.concat([header(1, [labelled.length]), Buffer.from(labelled.map((row) => Number(row[64])))]));
+  await writeFile(
+    at("digits.idx1"),
+    Buffer.concat([header(1, [labelled.length]), Buffer.from(labelled.map((row) => Number(row[64])))]),
+  );
   await writeFile(at("more.idx3"), images(rows.filter((row) => row[64] === "")));
 }
 

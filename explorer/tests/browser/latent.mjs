@@ -44,7 +44,9 @@ export const tests = {
       await page.getByLabel("Class", { exact: true }).first().selectOption("plain");
       await slider.fill("128");
       await page.waitForFunction(() => {
-        const item = [...document.querySelectorAll(".now .probabilities li")].find((li) => li.querySelector(".name").textContent === "plain");
+        const item = [...document.querySelectorAll(".now .probabilities li")].find(
+          (li) => li.querySelector(".name").textContent === "plain",
+        );
         return item && parseFloat(item.querySelector(".value").textContent) > 50;
       });
       await page.getByRole("button", { name: "Play" }).click();
@@ -60,11 +62,17 @@ export const tests = {
       const rows = page.locator(".samples tbody tr");
       await rows.nth(5).waitFor();
       await page.locator(".samples select").selectOption("plain");
-      await page.waitForFunction(() => [...document.querySelectorAll(".samples tbody td:first-child")].every((cell) => cell.textContent === "plain"));
+      await page.waitForFunction(() =>
+        [...document.querySelectorAll(".samples tbody td:first-child")].every((cell) => cell.textContent === "plain"),
+      );
       await page.getByLabel("Temperature").fill("0");
-      await page.waitForFunction(() => new Set([...document.querySelectorAll(".samples tbody tr")].map((row) => row.textContent)).size === 1);
+      await page.waitForFunction(
+        () => new Set([...document.querySelectorAll(".samples tbody tr")].map((row) => row.textContent)).size === 1,
+      );
       await page.getByLabel("Temperature").fill("1");
-      await page.waitForFunction(() => new Set([...document.querySelectorAll(".samples tbody tr")].map((row) => row.textContent)).size > 5);
+      await page.waitForFunction(
+        () => new Set([...document.querySelectorAll(".samples tbody tr")].map((row) => row.textContent)).size > 5,
+      );
     },
   },
 

@@ -67,7 +67,8 @@ export async function open(browser, base, options = {}) {
   });
   page.on("request", (request) => {
     const url = request.url();
-    if (!url.startsWith(base) && !url.startsWith("data:") && !url.startsWith("blob:")) errors.push(`request to elsewhere: ${url}`);
+    if (!url.startsWith(base) && !url.startsWith("data:") && !url.startsWith("blob:"))
+      errors.push(`request to elsewhere: ${url}`);
   });
   return { page, errors, context };
 }

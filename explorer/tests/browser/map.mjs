@@ -16,7 +16,10 @@ async function opened(page, base, query = "") {
 /** A lasso around the middle of the map. */
 async function lasso(page, reach = 0.4) {
   const box = await plot(page).boundingBox();
-  const at = (angle) => [box.x + box.width * (0.5 + reach * Math.cos(angle)), box.y + box.height * (0.5 + reach * Math.sin(angle))];
+  const at = (angle) => [
+    box.x + box.width * (0.5 + reach * Math.cos(angle)),
+    box.y + box.height * (0.5 + reach * Math.sin(angle)),
+  ];
   await page.mouse.move(...at(0));
   await page.mouse.down();
   for (let i = 1; i <= 24; i++) await page.mouse.move(...at((i / 24) * 2 * Math.PI));
@@ -92,7 +95,8 @@ export const tests = {
     on: "table",
     run: async ({ page, base }) => {
       await opened(page, base);
-      const rows = async () => Number((await page.locator(".controls h2 small").textContent()).split(" of ")[0].replace(/\D/g, ""));
+      const rows = async () =>
+        Number((await page.locator(".controls h2 small").textContent()).split(" of ")[0].replace(/\D/g, ""));
       assert.equal(await rows(), 1200);
       const bars = await page.locator(".filter canvas").nth(1).boundingBox();
       await page.mouse.move(bars.x + bars.width * 0.5, bars.y + 20);
@@ -158,7 +162,10 @@ export const tests = {
       await page.locator(".suggestions li").nth(3).waitFor({ timeout: 30_000 });
       for (let i = 0; i < 3; i++) {
         await page.locator(".suggestions li > button").nth(i).click();
-        await page.locator(".suggestions li.chosen .labels button").nth(i % 3).click();
+        await page
+          .locator(".suggestions li.chosen .labels button")
+          .nth(i % 3)
+          .click();
       }
       await page.getByText("3 labels given here.").waitFor();
       await page.reload();

@@ -54,7 +54,9 @@ const found = await scratch(async (folder) => {
   for (const rows of [200_000, MOST]) {
     const file = join(folder, `rows-${rows}.csv`);
     await large(file, rows);
-    results[`map_${rows}`] = await on([made.table.model, "--data", file], (page, base, started) => panning(page, base, rows, started));
+    results[`map_${rows}`] = await on([made.table.model, "--data", file], (page, base, started) =>
+      panning(page, base, rows, started),
+    );
     console.log(`map of ${rows} rows`, results[`map_${rows}`]);
   }
   await browser.close();
@@ -78,7 +80,10 @@ async function slides(page, slider, picture) {
       input.value = input.min;
       input.dispatchEvent(new Event("input", { bubbles: true }));
       window.entries = [];
-      new PerformanceObserver((list) => window.entries.push(...list.getEntries())).observe({ type: "event", durationThreshold: 16 });
+      new PerformanceObserver((list) => window.entries.push(...list.getEntries())).observe({
+        type: "event",
+        durationThreshold: 16,
+      });
       window.shown = () => {
         const element = document.querySelector(picture);
         return element instanceof HTMLCanvasElement ? element.toDataURL() : element.textContent;
@@ -113,7 +118,9 @@ async function slides(page, slider, picture) {
 /** From choosing another channel to its pictures, a request included. */
 async function channels(page) {
   const times = await page.evaluate(async () => {
-    const input = [...document.querySelectorAll(".field input")].find((i) => i.closest(".field").textContent.startsWith("Channel"));
+    const input = [...document.querySelectorAll(".field input")].find((i) =>
+      i.closest(".field").textContent.startsWith("Channel"),
+    );
     const set = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set;
     const frame = () => new Promise((go) => requestAnimationFrame(go));
     const shown = () => [...document.querySelectorAll("canvas.picture.moving")].map((c) => c.toDataURL()).join();
@@ -139,7 +146,11 @@ async function training(page, base) {
   await page.evaluate(() => {
     window.shown = [];
     const output = document.querySelector(".scrub output");
-    new MutationObserver(() => window.shown.push(performance.now())).observe(output, { characterData: true, childList: true, subtree: true });
+    new MutationObserver(() => window.shown.push(performance.now())).observe(output, {
+      characterData: true,
+      childList: true,
+      subtree: true,
+    });
   });
   const began = Date.now();
   await page.getByRole("button", { name: "Fit", exact: true }).click();
@@ -147,14 +158,21 @@ async function training(page, base) {
   const seconds = (Date.now() - began) / 1000;
   const times = await page.evaluate(() => window.shown);
   const gaps = times.slice(1).map((t, i) => t - times[i]);
-  return { seconds, frames_shown: times.length, frames_a_second: round((1000 * (times.length - 1)) / (times.at(-1) - times[0])), gap_ms: quantiles(gaps) };
+  return {
+    seconds,
+    frames_shown: times.length,
+    frames_a_second: round((1000 * (times.length - 1)) / (times.at(-1) - times[0])),
+    gap_ms: quantiles(gaps),
+  };
 }
 
 /** Time to load, and frames a second while a hand drags the map. */
 async function panning(page, base, rows, started) {
   const began = Date.now();
   await page.goto(`${base}/#/map/flowers`);
-  await page.waitForFunction((n) => Number(document.querySelector(".plot canvas:last-of-type")?.dataset.drawn ?? 0) === n, rows, { timeout: 180_000 });
+  await page.waitForFunction((n) => Number(document.querySelector(".plot canvas:last-of-type")?.dataset.drawn ?? 0) === n, rows, {
+    timeout: 180_000,
+  });
   const first = (Date.now() - began) / 1000;
   await page.locator(".filter canvas").nth(3).waitFor({ timeout: 180_000 });
   const all = (Date.now() - began) / 1000;
@@ -163,7 +181,17 @@ async function panning(page, base, rows, started) {
     page.evaluate(async () => {
       const canvas = document.querySelector(".plot canvas:last-of-type");
       const box = canvas.getBoundingClientRect();
-      const send = (kind, x, y, buttons) => canvas.dispatchEvent(new PointerEvent(kind, { pointerId: 1, button: 0, buttons, clientX: box.left + x, clientY: box.top + y, bubbles: true }));
+      const send = (kind, x, y, buttons) =>
+        canvas.dispatchEvent(
+          new PointerEvent(kind, {
+            pointerId: 1,
+            button: 0,
+            buttons,
+            clientX: box.left + x,
+            clientY: box.top + y,
+            bubbles: true,
+          }),
+        );
       canvas.setPointerCapture = () => undefined;
       send("pointerdown", 300, 300, 1);
       const gaps = [];

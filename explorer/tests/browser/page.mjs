@@ -47,7 +47,10 @@ export const tests = {
     run: async ({ page, base }) => {
       for (const view of ["map", "latent", "features", "model"]) {
         await page.goto(`${base}/#/${view}/flowers`);
-        await page.getByText(view === "features" ? "<script>alert(2)</script>" : HOSTILE_CLASS).first().waitFor({ state: "attached" });
+        await page
+          .getByText(view === "features" ? "<script>alert(2)</script>" : HOSTILE_CLASS)
+          .first()
+          .waitFor({ state: "attached" });
         assert.equal(await page.locator("#app img, #app script").count(), 0, `elements made of names in ${view}`);
       }
     },
@@ -84,6 +87,19 @@ export const tests = {
       assert.equal(await theme(), "light");
       await page.getByRole("button", { name: "Switch to dark colours" }).click();
       assert.equal(await theme(), "dark");
+    },
+  },
+
+  "every view can be read in the dark, too": {
+    on: "table",
+    options: { colorScheme: "dark" },
+    run: async ({ page, base, axe }) => {
+      for (const view of ["map/flowers?row=3", "latent/flowers", "features/flowers", "model/flowers"]) {
+        await page.goto(`${base}/#/${view}`);
+        await page.locator("main h1").waitFor({ state: "attached" });
+        await page.waitForTimeout(1200);
+        await axe();
+      }
     },
   },
 

@@ -1,5 +1,6 @@
 // Draw and fit, pause and step, scrub back, compare.
 import assert from "node:assert/strict";
+import { stat } from "node:fs/promises";
 import { colours } from "./lib.mjs";
 
 const panel = (page, i) => page.locator(".panel canvas").nth(i);
@@ -49,7 +50,10 @@ export const tests = {
       await page.waitForTimeout(700);
       assert.equal(await steps(page), held, "a paused fit goes on");
       await page.getByRole("button", { name: "Step" }).click();
-      await page.waitForFunction((was) => Number(document.querySelector(".scrub output").textContent.match(/step (\d+)/)?.[1]) > was, held);
+      await page.waitForFunction(
+        (was) => Number(document.querySelector(".scrub output").textContent.match(/step (\d+)/)?.[1]) > was,
+        held,
+      );
       const before = await panel(page, 0).screenshot();
       await page.getByLabel("Time: frame shown").fill("0");
       assert.ok((await steps(page)) < 5, "the first frame is not that of the beginning");
@@ -58,7 +62,10 @@ export const tests = {
       const latest = await steps(page);
       assert.ok(latest > held);
       await page.getByRole("button", { name: "Resume" }).click();
-      await page.waitForFunction((was) => Number(document.querySelector(".scrub output").textContent.match(/step (\d+)/)?.[1]) > was + 50, latest);
+      await page.waitForFunction(
+        (was) => Number(document.querySelector(".scrub output").textContent.match(/step (\d+)/)?.[1]) > was + 50,
+        latest,
+      );
       await page.getByRole("button", { name: "Stop" }).click();
       await page.locator(".readout", { hasText: "stopped" }).waitFor();
       await page.getByRole("button", { name: "Replay" }).click();
@@ -67,12 +74,16 @@ export const tests = {
   },
 
   "points of three classes are drawn, some unlabelled, undone, erased, and fitted": {
+    options: { permissions: ["clipboard-read", "clipboard-write"] },
     run: async ({ page, base }) => {
       await page.goto(`${base}/#/playground`);
       await page.getByRole("button", { name: "Clear all" }).click();
       await page.getByText("No points yet").waitFor();
       await page.getByRole("button", { name: "Fit", exact: true }).click();
-      await page.getByRole("alert").getByText(/Draw some points/).waitFor();
+      await page
+        .getByRole("alert")
+        .getByText(/Draw some points/)
+        .waitFor();
       const box = await panel(page, 0).boundingBox();
       const at = (u, v) => [box.x + u * box.width, box.y + v * box.height];
       const trail = async (from, to) => {
@@ -87,7 +98,21 @@ export const tests = {
       await page.getByRole("button", { name: "One more class" }).click();
       await trail([0.4, 0.8], [0.6, 0.8]);
       await page.getByRole("button", { name: "Unlabelled" }).click();
-      for (const [from, to] of [[[0.1, 0.25], [0.45, 0.3]], [[0.55, 0.25], [0.9, 0.3]], [[0.35, 0.7], [0.65, 0.75]]]) await trail(from, to);
+      for (const [from, to] of [
+        [
+          [0.1, 0.25],
+          [0.45, 0.3],
+        ],
+        [
+          [0.55, 0.25],
+          [0.9, 0.3],
+        ],
+        [
+          [0.35, 0.7],
+          [0.65, 0.75],
+        ],
+      ])
+        await trail(from, to);
       const text = await page.locator(".summary").textContent();
       const [, n] = text.match(/(\d+) points, (\d+) with a label, 3 classes/);
       assert.ok(Number(n) > 60, text);
@@ -104,6 +129,18 @@ export const tests = {
       const saved = page.waitForEvent("download");
       await page.getByRole("button", { name: "Save picture" }).click();
       assert.equal((await saved).suggestedFilename(), "flowgmm-playground.png");
+      const film = page.waitForEvent("download", { timeout: 60_000 });
+      await page.getByRole("button", { name: "Save film" }).click();
+      const file = await film;
+      assert.match(file.suggestedFilename(), /^flowgmm-playground\.(webm|mp4)$/);
+      assert.ok((await stat(await file.path())).size > 20_000, "the film is empty");
+      const summary = await page.locator(".summary").textContent();
+      await page.getByRole("button", { name: "Copy link" }).click();
+      await page.getByRole("button", { name: "Copied" }).waitFor();
+      const link = await page.evaluate(() => navigator.clipboard.readText());
+      await page.goto("about:blank");
+      await page.goto(link);
+      await page.getByText(summary).waitFor();
     },
   },
 
@@ -112,7 +149,8 @@ export const tests = {
       await page.goto(`${base}/#/playground`);
       await page.getByRole("button", { name: "Clear all" }).click();
       await panel(page, 0).focus();
-      for (const key of ["ArrowLeft", "ArrowLeft", "Enter", "2", "ArrowRight", "ArrowUp", " ", "0", "ArrowDown", "Enter"]) await page.keyboard.press(key);
+      for (const key of ["ArrowLeft", "ArrowLeft", "Enter", "2", "ArrowRight", "ArrowUp", " ", "0", "ArrowDown", "Enter"])
+        await page.keyboard.press(key);
       await page.getByText("3 points, 2 with a label, 2 classes").waitFor();
     },
   },
@@ -120,7 +158,11 @@ export const tests = {
   "every toy is fitted with its own settings, and its address brings them back": {
     run: async ({ page, base }) => {
       await page.goto(`${base}/#/playground?compare=0`);
-      for (const [name, classes] of [["Pinwheel", 5], ["Eight Gaussians", 3], ["Circles", 2]]) {
+      for (const [name, classes] of [
+        ["Pinwheel", 5],
+        ["Eight Gaussians", 3],
+        ["Circles", 2],
+      ]) {
         await toy(page, name);
         await page.getByText(new RegExp(`${classes} classes`)).waitFor();
         await setSteps(page, 200);

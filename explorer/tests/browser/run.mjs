@@ -43,7 +43,8 @@ const failed = await scratch(async (folder) => {
           failures.push(name);
           console.log(`FAILED  ${name}\n${indent(error.stack ?? String(error))}`);
           if (opened.errors.length > 0) console.log(indent(opened.errors.join("\n")));
-          if (process.env.FLOWGMM_SHOTS) await opened.page.screenshot({ path: join(process.env.FLOWGMM_SHOTS, `failed-${failures.length}.png`) });
+          if (process.env.FLOWGMM_SHOTS)
+            await opened.page.screenshot({ path: join(process.env.FLOWGMM_SHOTS, `failed-${failures.length}.png`) });
         } finally {
           await opened.context.close();
         }
@@ -67,10 +68,19 @@ async function faults(page) {
   await page.evaluate(axe);
   const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
   const serious = violations.filter((v) => v.impact === "serious" || v.impact === "critical");
-  const told = serious.map((v) => `${v.id}: ${v.help} (${v.nodes.slice(0, 3).map((n) => `${n.target.join(" ")} ${n.failureSummary?.split("\n")[1]?.trim() ?? ""}`).join("; ")})`);
+  const told = serious.map(
+    (v) =>
+      `${v.id}: ${v.help} (${v.nodes
+        .slice(0, 3)
+        .map((n) => `${n.target.join(" ")} ${n.failureSummary?.split("\n")[1]?.trim() ?? ""}`)
+        .join("; ")})`,
+  );
   assert.deepEqual(told, [], "accessibility faults");
 }
 
 function indent(text) {
-  return text.split("\n").map((line) => `        ${line}`).join("\n");
+  return text
+    .split("\n")
+    .map((line) => `        ${line}`)
+    .join("\n");
 }

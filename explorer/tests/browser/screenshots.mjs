@@ -21,7 +21,10 @@ await scratch(async (scratchFolder) => {
   for (let i = 0; i + 1 < given.length; i += 2) pairs.push([given[i], given[i + 1]]);
   if (pairs.length === 0) {
     const made = await makeModels(program, join(scratchFolder, "models"));
-    pairs = [[made.table.model, made.table.data], [made.images.model, made.images.data]];
+    pairs = [
+      [made.table.model, made.table.data],
+      [made.images.model, made.images.data],
+    ];
   }
   const browser = await launch(path);
   for (const [model, data] of pairs) {
@@ -43,7 +46,11 @@ await scratch(async (scratchFolder) => {
       }
       if (model !== pairs[0][0]) continue;
       for (const [look, options] of Object.entries(LOOKS)) {
-        for (const [toy, compare] of [["moons", 0], ["pinwheel", 1], ["circles", 1]]) {
+        for (const [toy, compare] of [
+          ["moons", 0],
+          ["pinwheel", 1],
+          ["circles", 1],
+        ]) {
           const { page, context } = await open(browser, server.base, options);
           await page.goto(`${server.base}/#/playground?toy=${toy}&compare=${compare}`);
           await page.getByText(/\d+ points/).waitFor();

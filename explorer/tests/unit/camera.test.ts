@@ -48,7 +48,9 @@ test("points are painted where they are, hidden ones and those without a place a
   const places = Float32Array.from([2, 2, 5, 5, NaN, 3, 6, 2, 100, 100]);
   const looks = Uint8Array.from([0, SHOWN, 0, HIDDEN, 0, SHOWN, 0, DIMMED, 0, SHOWN]);
   plot(out, w, h, places, looks, 5, { x: 0, y: 0, sx: 1, sy: 1 }, table, [255, 255, 255], 1, 1);
-  const dark = Array.from({ length: w * h }, (_, i) => out[4 * i]).map((v, i) => [v, i % w, i >> 3]).filter(([v]) => v < 255);
+  const dark = Array.from({ length: w * h }, (_, i) => out[4 * i])
+    .map((v, i) => [v, i % w, i >> 3])
+    .filter(([v]) => v < 255);
   assert.equal(dark.length, 2);
   assert.deepEqual(dark[0].slice(1), [2, 2]);
   assert.ok(dark[0][0] < 5);
@@ -58,7 +60,9 @@ test("points are painted where they are, hidden ones and those without a place a
 
 test("a small point is a square, a large one a disc", () => {
   assert.deepEqual([...disc(2)], [0, 0, 256, 1, 0, 256, 0, 1, 256, 1, 1, 256]);
-  const area = disc(9).filter((_, i) => i % 3 === 2).reduce((sum, weight) => sum + weight / 256, 0);
+  const area = disc(9)
+    .filter((_, i) => i % 3 === 2)
+    .reduce((sum, weight) => sum + weight / 256, 0);
   assert.ok(Math.abs(area - Math.PI * 4.5 ** 2) < 1.5, `area ${area}`);
 });
 

@@ -43,7 +43,10 @@ test("numbers are short, absent ones a dash", () => {
 });
 
 test("ticks are round and within the range", () => {
-  assert.deepEqual(ticks(0, 1, 5).map((t) => t.toFixed(2)), ["0.00", "0.20", "0.40", "0.60", "0.80", "1.00"]);
+  assert.deepEqual(
+    ticks(0, 1, 5).map((t) => t.toFixed(2)),
+    ["0.00", "0.20", "0.40", "0.60", "0.80", "1.00"],
+  );
   assert.deepEqual(ticks(3, 3, 5), []);
   for (const t of ticks(-7.3, 12.9, 4)) assert.ok(t >= -7.3 && t <= 12.9);
 });
@@ -51,7 +54,9 @@ test("ticks are round and within the range", () => {
 test("the first eight classes differ in colour, and numbers grow in lightness", () => {
   for (const shade of ["light", "dark"] as const) {
     const colours = Array.from({ length: 8 }, (_, k) => rgb(classColour(k, shade)));
-    for (let i = 0; i < 8; i++) for (let j = 0; j < i; j++) assert.ok(Math.hypot(...colours[i].map((v, c) => v - colours[j][c])) > 40, `classes ${i} and ${j}`);
+    for (let i = 0; i < 8; i++)
+      for (let j = 0; j < i; j++)
+        assert.ok(Math.hypot(...colours[i].map((v, c) => v - colours[j][c])) > 40, `classes ${i} and ${j}`);
   }
   const light = ([r, g, b]: number[]) => 0.2126 * r + 0.7152 * g + 0.0722 * b;
   for (let i = 0; i < 20; i++) assert.ok(light(scale((i + 1) / 20)) > light(scale(i / 20)));

@@ -1,6 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MISSING, codesToBytes, histogram, insidePolygon, maskOf, rangeOf, rowsInside, shuffled, toBytes } from "../../src/scatter/numbers";
+import {
+  MISSING,
+  codesToBytes,
+  histogram,
+  insidePolygon,
+  maskOf,
+  rangeOf,
+  rowsInside,
+  shuffled,
+  toBytes,
+} from "../../src/scatter/numbers";
 
 test("the range of all finite numbers, and of quantiles", () => {
   const values = Float32Array.from([NaN, 3, -1, 2, Infinity, -Infinity]);
@@ -52,9 +62,20 @@ test("the order of drawing is a permutation whose prefixes are fair", () => {
 });
 
 test("a lasso holds what is inside, holes of a bent one excepted", () => {
-  const bent: [number, number][] = [[0, 0], [4, 0], [4, 4], [2, 1], [0, 4]];
+  const bent: [number, number][] = [
+    [0, 0],
+    [4, 0],
+    [4, 4],
+    [2, 1],
+    [0, 4],
+  ];
   assert.ok(insidePolygon(bent, 1, 1));
   assert.ok(!insidePolygon(bent, 2, 3));
-  const rows = rowsInside(bent, Float32Array.from([1, 2, 3.5, 9, 1]), Float32Array.from([1, 3, 1, 9, 1]), Uint8Array.from([1, 1, 1, 1, 0]));
+  const rows = rowsInside(
+    bent,
+    Float32Array.from([1, 2, 3.5, 9, 1]),
+    Float32Array.from([1, 3, 1, 9, 1]),
+    Uint8Array.from([1, 1, 1, 1, 0]),
+  );
   assert.deepEqual(rows, [0, 2]);
 });

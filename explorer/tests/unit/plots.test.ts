@@ -6,6 +6,8 @@ import { added, boxOf, erased, nearest, obstacle, usedClasses } from "../../src/
 import { latentGrid } from "../../src/views/playground/scene";
 import { lastUpTo, shareRight } from "../../src/views/playground/run";
 import { likeliest } from "../../src/views/latent/path";
+import { MOST_IN_LINK, fromLink, toLink } from "../../src/views/playground/link";
+import { moments } from "../../src/views/playground/sheet";
 import { reliability } from "../../src/views/model/calibration";
 
 /** Two halves, class 0 on the left. */
@@ -34,7 +36,18 @@ test("the tint fades where the model is unsure, and the first row is at the bott
 });
 
 test("points are added, erased and counted", () => {
-  const some = added(added({ xy: [], labels: [], truth: null, toy: null }, [[0, 0], [1, 1]], 3), [[5, 5]], null);
+  const some = added(
+    added(
+      { xy: [], labels: [], truth: null, toy: null },
+      [
+        [0, 0],
+        [1, 1],
+      ],
+      3,
+    ),
+    [[5, 5]],
+    null,
+  );
   assert.deepEqual(some.labels, [3, 3, null]);
   assert.deepEqual(usedClasses(some.labels), [3]);
   assert.equal(erased(some, 1, 1, 0.5).xy.length, 2);
@@ -45,7 +58,10 @@ test("points are added, erased and counted", () => {
 });
 
 test("in latent space a place belongs to the nearest mean, half and half between two", () => {
-  const means: [number, number][] = [[-3, 0], [3, 0]];
+  const means: [number, number][] = [
+    [-3, 0],
+    [3, 0],
+  ];
   assert.equal(nearest(means, -1, 5), 0);
   const grid = latentGrid(means);
   const middle = grid.certainty[36 * grid.w + 36];
@@ -76,11 +92,47 @@ test("of a path the classes that matter anywhere are shown", () => {
 });
 
 test("reliability compares confidence with the share that is right", () => {
-  const found = reliability(Float32Array.from([0, 0, 1, 1]), Float32Array.from([0, 1, 1, NaN]), Float32Array.from([0.95, 0.95, 0.55, 0.99]), 10);
+  const found = reliability(
+    Float32Array.from([0, 0, 1, 1]),
+    Float32Array.from([0, 1, 1, NaN]),
+    Float32Array.from([0.95, 0.95, 0.55, 0.99]),
+    10,
+  );
   assert.equal(found.n, 3);
   assert.equal(found.accuracy, 2 / 3);
   const last = found.bins[found.bins.length - 1];
   assert.equal(last.n, 2);
   assert.equal(last.right, 0.5);
   assert.ok(Math.abs(last.confidence - 0.95) < 1e-6);
+});
+
+test("drawn points survive a link, and strangers' texts do not become points", () => {
+  const points = {
+    xy: [
+      [-2.5, 1],
+      [0.25, 0],
+      [2.999, -3],
+    ] as [number, number][],
+    labels: [0, null, 7],
+    truth: null,
+    toy: null,
+  };
+  const text = toLink(points)!;
+  assert.match(text, /^[\w-]+$/);
+  const back = fromLink(text)!;
+  assert.deepEqual(back.labels, points.labels);
+  back.xy.forEach(([x, y], i) => assert.ok(Math.hypot(x - points.xy[i][0], y - points.xy[i][1]) < 2e-4));
+  const far = { ...points, xy: points.xy.map(([x, y]): [number, number] => [100 * x, y]) };
+  fromLink(toLink(far)!)!.xy.forEach(([x], i) => assert.ok(Math.abs(x - far.xy[i][0]) < 0.02));
+  for (const bad of ["", "!!", "AAAA", text.slice(3), text.replace(/.$/, ""), "A".repeat(400_000)])
+    assert.equal(fromLink(bad), null);
+  assert.equal(toLink({ ...points, xy: Array(MOST_IN_LINK + 1).fill([0, 0]) }), null);
+});
+
+test("a film shows the beginning in detail, and ends with the end", () => {
+  const shown = moments(300, 50);
+  assert.equal(shown[0], 0);
+  assert.equal(shown.at(-1), 299);
+  assert.ok(shown[10] < 30);
+  assert.deepEqual(moments(2, 50), [0, 1]);
 });

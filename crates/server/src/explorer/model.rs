@@ -22,8 +22,10 @@ use crate::{
 };
 
 /// What explain pages may do: show themselves.
-const PAGE_CSP: &str = "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
-                        img-src data:; font-src data:; frame-ancestors 'self'; base-uri 'none'; form-action 'none'";
+const PAGE_CSP: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; \
+                        frame-ancestors 'self'; base-uri 'none'; form-action 'none'";
+/// Images that the page of explain is made with; more would keep its reader waiting.
+const PAGE_IMAGES: usize = 500;
 
 #[derive(Serialize)]
 struct Info {
@@ -129,12 +131,14 @@ fn info(served: &Served) -> Info {
 /// What a model is, and why.
 pub async fn card(State(app): State<Arc<App>>, Path(model): Path<String>) -> Result<Response> {
     answer(&app, model, |_, served| {
-        let card = flowgmm::card(&served.model, served.source(), &mut ())?;
-        let mut card = serde_json::to_value(&card).expect("plain data");
-        card["history"] = serde_json::to_value(&served.model.history().epochs).expect("plain data");
-        card["served_version"] = json!(served.version);
-        card["flow_weight"] = json!(served.model.blend().map(|blend| blend.flow_weight()));
-        Ok(card)
+        served.card(|| {
+            let card = flowgmm::card(&served.model, served.source(), &mut ())?;
+            let mut card = serde_json::to_value(&card).expect("plain data");
+            card["history"] = serde_json::to_value(&served.model.history().epochs).expect("plain data");
+            card["served_version"] = json!(served.version);
+            card["flow_weight"] = json!(served.model.blend().map(|blend| blend.flow_weight()));
+            Ok(card)
+        })
     })
     .await
 }
@@ -154,7 +158,9 @@ fn explained(served: &Served) -> Result<Source> {
 pub async fn page(State(app): State<Arc<App>>, Path(model): Path<String>) -> Result<Response> {
     let html = app.compute(move |app| {
         let served = app.models.get(&model)?;
-        let found = flowgmm::explain(&served.model, &ExplainRequest::new(explained(&served)?), &mut ())?;
+        let rows = served.model.rows().layout().map(|_| PAGE_IMAGES);
+        let request = ExplainRequest { rows, ..ExplainRequest::new(explained(&served)?) };
+        let found = flowgmm::explain(&served.model, &request, &mut ())?;
         Ok(found.to_page().to_html())
     });
     let mut response = Response::new(Body::from(html.await?));

@@ -70,5 +70,5 @@ pub fn answer(served: &Served, found: &Predictions, outputs: &[Output]) -> Resul
             writer.finish()
         });
     let bytes = written.map_err(|error| Failure::from(flowgmm::Error::from(error)))?;
-    Ok(("application/vnd.apache.arrow.file", bytes))
+    Ok(Answer { kind: "application/vnd.apache.arrow.file", bytes, json: None })
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use axum::{
     body::Body,
     extract::{Path, Query, State},
-    http::{HeaderMap, HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::Response,
 };
 use flowgmm::{
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     arrow,
     metadata::versioned,
-    tensor::{Elements, Tensor},
+    tensor::{Elements, Parameters, Tensor},
 };
 use crate::{
     App,
@@ -79,6 +79,9 @@ impl Output {
     }
 }
 
+/// The header that says how many bytes of a body are JSON, if tensors of bytes follow it: an extension of the protocol.
+const JSON_LENGTH: &str = "inference-header-content-length";
+
 /// Scores rows.
 pub async fn infer(
     State(app): State<Arc<App>>,
@@ -116,15 +119,18 @@ async fn scored(
         .map(|names| Output::several(names.split(',').filter(|n| !n.is_empty())))
         .transpose()?;
     let body = app.body(body).await?;
-    let question = Infer { form, body, asked, most: app.limits.rows, id: None };
+    let question = Infer { form, body, asked, binary: Vec::new(), most: app.limits.rows, id: None };
     let reply = app.queue.put(served, Box::new(question))?;
-    let (kind, bytes) = match tokio::time::timeout(app.limits.answer_time, reply).await {
+    let Answer { kind, bytes, json } = match tokio::time::timeout(app.limits.answer_time, reply).await {
         Ok(Ok(answer)) => answer?,
         Ok(Err(_)) => return Err(Failure::busy("the server is leaving")),
         Err(_) => return Err(Failure::busy("the answer took too long; send fewer rows, or come back later")),
     };
     let mut response = Response::new(Body::from(bytes));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    if let Some(length) = json {
+        response.headers_mut().insert(HeaderName::from_static(JSON_LENGTH), HeaderValue::from(length));
+    }
     Ok(response)
 }
 
@@ -132,14 +138,18 @@ async fn scored(
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Json,
+    /// So many bytes of JSON, and then those of tensors.
+    JsonAndBytes(usize),
     Arrow,
 }
 
 impl Form {
     fn of(headers: &HeaderMap) -> Result<Self> {
-        if headers.contains_key("inference-header-content-length") {
-            let message = "tensors of bytes after the JSON are not taken; send them in JSON (binary_data=False), or Arrow";
-            return Err(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media_type", message));
+        if let Some(length) = headers.get(JSON_LENGTH) {
+            let length = length.to_str().ok().and_then(|text| text.parse().ok());
+            let wrong =
+                || Failure::request(format!("{JSON_LENGTH} must be the number of bytes of JSON in the body"));
+            return length.map(Self::JsonAndBytes).ok_or_else(wrong);
         }
         match headers.get(header::CONTENT_TYPE).map(|kind| kind.as_bytes()) {
             None => Ok(Self::Json),
@@ -160,6 +170,8 @@ struct Infer {
     body: Bytes,
     /// Outputs that the address names; those of the body, if absent.
     asked: Option<Vec<Output>>,
+    /// Outputs whose elements shall follow the JSON.
+    binary: Vec<Output>,
     most: usize,
     id: Option<String>,
 }
@@ -170,11 +182,22 @@ struct Request {
     inputs: Vec<Tensor>,
     #[serde(default)]
     outputs: Vec<Wanted>,
+    #[serde(default)]
+    parameters: RequestParameters,
 }
 
 #[derive(Deserialize)]
 struct Wanted {
     name: String,
+    #[serde(default)]
+    parameters: Parameters,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RequestParameters {
+    /// Whether all elements of the answer shall follow its JSON, unless an output says otherwise.
+    binary_data_output: bool,
 }
 
 impl Question for Infer {
@@ -185,14 +208,7 @@ impl Question for Infer {
     fn rows(&mut self, served: &Served) -> Result<Array2<f64>> {
         let source = match self.form {
             Form::Arrow => arrow::source(&self.body, self.most)?,
-            Form::Json => {
-                let Request { id, inputs, outputs } = json(&self.body)?;
-                self.id = id;
-                if self.asked.is_none() {
-                    self.asked = Some(Output::several(outputs.iter().map(|output| output.name.as_str()))?);
-                }
-                source(served, inputs, self.most)?
-            }
+            Form::Json | Form::JsonAndBytes(_) => source(served, self.inputs()?, self.most)?,
         };
         self.body = Bytes::new();
         let x = flowgmm::read_rows(served.model.rows(), &source, &mut ())?;
@@ -201,20 +217,70 @@ impl Question for Infer {
 
     fn answer(&self, served: &Served, found: &Predictions) -> Result<Answer> {
         let outputs = self.asked.as_deref().unwrap_or(&Output::USUAL);
-        match self.form {
-            Form::Arrow => arrow::answer(served, found, outputs),
-            Form::Json => {
-                let tensors = outputs.iter().map(|output| tensor(*output, served, found)).collect();
-                let version = served.version.to_string();
-                let answer = Inferred {
-                    model_name: &served.name,
-                    model_version: &version,
-                    id: self.id.as_deref(),
-                    outputs: tensors,
-                };
-                Ok(("application/json", serde_json::to_vec(&answer).expect("plain data")))
+        if self.form == Form::Arrow {
+            return arrow::answer(served, found, outputs);
+        }
+        let mut bytes = Vec::new();
+        let tensor = |output: &Output| {
+            let tensor = tensor(*output, served, found);
+            if self.binary.contains(output) { tensor.after_json(&mut bytes) } else { tensor }
+        };
+        let tensors: Vec<OutputTensor> = outputs.iter().map(tensor).collect();
+        let binary = tensors.iter().any(|tensor| tensor.data.is_none());
+        let version = served.version.to_string();
+        let answer = Inferred {
+            model_name: &served.name,
+            model_version: &version,
+            id: self.id.as_deref(),
+            outputs: tensors,
+        };
+        let mut json = serde_json::to_vec(&answer).expect("plain data");
+        Ok(match binary {
+            false => Answer { kind: "application/json", bytes: json, json: None },
+            true => {
+                let length = json.len();
+                json.extend(bytes);
+                Answer { kind: "application/octet-stream", bytes: json, json: Some(length) }
+            }
+        })
+    }
+}
+
+impl Infer {
+    /// The tensors of the request, whose other parts are remembered.
+    fn inputs(&mut self) -> Result<Vec<Tensor>> {
+        let (text, mut rest) = match self.form {
+            Form::JsonAndBytes(length) => self
+                .body
+                .split_at_checked(length)
+                .ok_or_else(|| Failure::request(format!("{JSON_LENGTH} is more than the body has")))?,
+            Form::Json | Form::Arrow => (&self.body[..], &[][..]),
+        };
+        let Request { id, mut inputs, outputs, parameters } = json(text)?;
+        for tensor in &mut inputs {
+            let Some(size) = tensor.parameters.binary_data_size else { continue };
+            let short = || Failure::request("the body has fewer bytes than its tensors");
+            let (bytes, after) = rest.split_at_checked(size).ok_or_else(short)?;
+            rest = after;
+            tensor.data = Elements::from_bytes(&tensor.datatype, bytes).ok_or_else(|| {
+                Failure::request("the bytes of a tensor are not finite elements of its datatype")
+            })?;
+        }
+        if !rest.is_empty() {
+            return Err(Failure::request("the body has more bytes than its tensors"));
+        }
+        if self.asked.is_none() {
+            self.asked = Some(Output::several(outputs.iter().map(|output| output.name.as_str()))?);
+        }
+        let all = parameters.binary_data_output;
+        for output in self.asked.iter().flatten() {
+            let named = outputs.iter().find(|wanted| wanted.name == output.name());
+            if named.and_then(|wanted| wanted.parameters.binary_data).unwrap_or(all) {
+                self.binary.push(*output);
             }
         }
+        self.id = id;
+        Ok(inputs)
     }
 }
 
@@ -232,7 +298,34 @@ struct OutputTensor<'a> {
     name: &'static str,
     datatype: &'static str,
     shape: Vec<usize>,
-    data: Data<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<Data<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parameters: Option<OutputParameters>,
+}
+
+#[derive(Serialize)]
+struct OutputParameters {
+    binary_data_size: usize,
+}
+
+impl OutputTensor<'_> {
+    /// The tensor without its elements, which are added to `bytes`.
+    fn after_json(self, bytes: &mut Vec<u8>) -> Self {
+        let start = bytes.len();
+        match &self.data {
+            Some(Data::Numbers(values)) => values.iter().for_each(|v| bytes.extend(v.to_le_bytes())),
+            Some(Data::Texts(texts)) => {
+                for text in texts {
+                    bytes.extend((text.len() as u32).to_le_bytes());
+                    bytes.extend_from_slice(text.as_bytes());
+                }
+            }
+            None => {}
+        }
+        let parameters = Some(OutputParameters { binary_data_size: bytes.len() - start });
+        Self { data: None, parameters, ..self }
+    }
 }
 
 #[derive(Serialize)]
@@ -259,7 +352,7 @@ fn tensor<'a>(output: Output, served: &'a Served, found: &Predictions) -> Output
         Output::Z => wide(found.z.view()),
     };
     let datatype = if matches!(data, Data::Texts(_)) { "BYTES" } else { "FP64" };
-    OutputTensor { name: output.name(), datatype, shape, data }
+    OutputTensor { name: output.name(), datatype, shape, data: Some(data), parameters: None }
 }
 
 /// The rows of tensors.
@@ -318,7 +411,7 @@ fn frame(columns: impl Iterator<Item = (String, flowgmm::data::Cells)>, n: usize
 
 /// Shape, type and number of elements of a tensor.
 fn check(tensor: &Tensor, most: usize) -> Result<()> {
-    let Tensor { name, shape, datatype, data } = tensor;
+    let Tensor { name, shape, datatype, data, .. } = tensor;
     let name: String = name.chars().take(100).collect();
     let wrong = |what: String| Err(Failure::request(format!("input '{name}': {what}")));
     let texts = matches!(datatype.as_str(), "BYTES" | "BOOL");

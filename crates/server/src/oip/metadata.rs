@@ -18,7 +18,7 @@ use crate::{
 
 /// Name and version of the server.
 pub async fn server() -> Response {
-    let extensions = ["model_repository", "arrow"];
+    let extensions = ["binary_tensor_data", "arrow"];
     json_text(
         json!({ "name": "flowgmm", "version": env!("CARGO_PKG_VERSION"), "extensions": extensions })
             .to_string(),

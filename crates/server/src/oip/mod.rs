@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Shapes are `[n]` or `[n, 1]`; a model of numbers alone also takes one tensor `[n, columns]`, a model of images one of
-//! `[n, height, width]` or `[n, height, width, channels]`. Other clients send a table as Arrow IPC, and get one. What is answered
+//! `[n, height, width]` or `[n, height, width, channels]`. Elements may follow the JSON as bytes, as Triton's client sends them. Other clients send a table as Arrow IPC, and get one. What is answered
 //! is what `flowgmm predict` writes, to the last bit.
 
 mod arrow;

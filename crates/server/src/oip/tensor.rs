@@ -18,7 +18,21 @@ pub struct Tensor {
     /// What the elements are.
     pub datatype: String,
     /// The elements, row by row; nested lists count like flat ones.
+    #[serde(default)]
     pub data: Elements,
+    /// Where the elements are, if not in JSON.
+    #[serde(default)]
+    pub parameters: Parameters,
+}
+
+/// What is said of a tensor besides.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct Parameters {
+    /// Bytes of its elements, which follow the JSON.
+    pub binary_data_size: Option<usize>,
+    /// Whether the answer's elements shall follow the JSON.
+    pub binary_data: Option<bool>,
 }
 
 /// The elements of a tensor.
@@ -66,6 +80,48 @@ impl Elements {
         let text = text.trim();
         texts.push((!text.is_empty()).then(|| text.to_string()));
         self.numbers.push(f64::NAN);
+    }
+}
+
+impl Elements {
+    /// Elements as bytes, little-endian; texts with their lengths before them. Nothing if they are no such bytes, or a
+    /// number is infinite.
+    pub fn from_bytes(datatype: &str, bytes: &[u8]) -> Option<Self> {
+        let mut elements = Self::default();
+        fn each<const N: usize>(bytes: &[u8], mut take: impl FnMut([u8; N])) -> Option<()> {
+            let chunks = bytes.chunks_exact(N);
+            chunks
+                .remainder()
+                .is_empty()
+                .then(|| chunks.for_each(|chunk| take(chunk.try_into().expect("N bytes"))))
+        }
+        let mut number = |value: f64| elements.number(value);
+        match datatype {
+            "FP64" => each(bytes, |b| number(f64::from_le_bytes(b))),
+            "FP32" => each(bytes, |b| number(f32::from_le_bytes(b).into())),
+            "INT8" => each(bytes, |b| number(i8::from_le_bytes(b).into())),
+            "INT16" => each(bytes, |b| number(i16::from_le_bytes(b).into())),
+            "INT32" => each(bytes, |b| number(i32::from_le_bytes(b).into())),
+            "INT64" => each(bytes, |b| number(i64::from_le_bytes(b) as f64)),
+            "UINT8" => each(bytes, |b| number(u8::from_le_bytes(b).into())),
+            "UINT16" => each(bytes, |b| number(u16::from_le_bytes(b).into())),
+            "UINT32" => each(bytes, |b| number(u32::from_le_bytes(b).into())),
+            "UINT64" => each(bytes, |b| number(u64::from_le_bytes(b) as f64)),
+            "BOOL" => each(bytes, |[b]| elements.text(if b == 0 { "false" } else { "true" })),
+            "BYTES" => {
+                let mut rest = bytes;
+                while let Some((length, after)) = rest.split_first_chunk() {
+                    let length = u32::from_le_bytes(*length) as usize;
+                    let (text, after) = after.split_at_checked(length)?;
+                    elements.text(std::str::from_utf8(text).ok()?);
+                    rest = after;
+                }
+                rest.is_empty().then_some(())
+            }
+            _ => None,
+        }?;
+        // JSON has no infinite numbers, and neither have rows.
+        elements.numbers.iter().all(|v| !v.is_infinite()).then_some(elements)
     }
 }
 

@@ -12,7 +12,12 @@ import { REACH, alphaText } from "./alphas";
 const HEIGHT = 112;
 const BASE = 92;
 
-export function AlphaHistogram(props: { histogram: Histogram | null; failed: string | null; alpha: number; onAlpha: (alpha: number) => void }) {
+export function AlphaHistogram(props: {
+  histogram: Histogram | null;
+  failed: string | null;
+  alpha: number;
+  onAlpha: (alpha: number) => void;
+}) {
   const [attach, { width }] = useSize<HTMLDivElement>();
   const ink = useInk();
   const { histogram, alpha } = props;
@@ -28,7 +33,10 @@ export function AlphaHistogram(props: { histogram: Histogram | null; failed: str
       if (histogram && histogram.sigma > 0) {
         const top = Math.max(1, ...histogram.counts);
         histogram.counts.forEach((n, b) => {
-          const [a0, a1] = [(histogram.edges[b] - histogram.mean) / histogram.sigma, (histogram.edges[b + 1] - histogram.mean) / histogram.sigma];
+          const [a0, a1] = [
+            (histogram.edges[b] - histogram.mean) / histogram.sigma,
+            (histogram.edges[b + 1] - histogram.mean) / histogram.sigma,
+          ];
           if (a1 < -REACH || a0 > REACH) return;
           const h = (n / top) * (BASE - 8);
           context.fillStyle = withAlpha(ink.faint, 0.55);
@@ -73,9 +81,25 @@ export function AlphaHistogram(props: { histogram: Histogram | null; failed: str
       </div>
       {props.failed && <Failure message={props.failed} />}
       <div ref={attach}>
-        <canvas ref={canvas} style={{ width: `${width}px`, height: `${HEIGHT}px` }} role="img" aria-label="Histogram of the channel's activations, in standard deviations" onPointerDown={drag} onPointerMove={drag} />
+        <canvas
+          ref={canvas}
+          style={{ width: `${width}px`, height: `${HEIGHT}px` }}
+          role="img"
+          aria-label="Histogram of the channel's activations, in standard deviations"
+          onPointerDown={drag}
+          onPointerMove={drag}
+        />
       </div>
-      <input id="alpha-slider" type="range" min={-REACH} max={REACH} step={0.25} value={alpha} aria-valuetext={`${alphaText(alpha)} standard deviations`} onInput={(event) => props.onAlpha(event.currentTarget.valueAsNumber)} />
+      <input
+        id="alpha-slider"
+        type="range"
+        min={-REACH}
+        max={REACH}
+        step={0.25}
+        value={alpha}
+        aria-valuetext={`${alphaText(alpha)} standard deviations`}
+        onInput={(event) => props.onAlpha(event.currentTarget.valueAsNumber)}
+      />
       {histogram && (
         <p class="why">
           mean {short(histogram.mean)}, σ {short(histogram.sigma)}

@@ -17,7 +17,9 @@ import { Wall } from "./wall";
 
 export function FeaturesView(props: { model: ModelInfo }) {
   const { model } = props;
-  const loaded = useLoad(model.data ? model.name : null, (signal) => get<{ layers: LayerInfo[] }>(`${modelPath(model.name)}/features`, signal));
+  const loaded = useLoad(model.data ? model.name : null, (signal) =>
+    get<{ layers: LayerInfo[] }>(`${modelPath(model.name)}/features`, signal),
+  );
   if (!model.data) return <NoRows what="What features do" model={model} />;
   if (loaded.state === "failed") return <Failure message={loaded.message} />;
   if (!loaded.value) return <Waiting>Collecting the statistics of every channel…</Waiting>;
@@ -38,9 +40,19 @@ function Features(props: { model: ModelInfo; layers: (LayerInfo & { index: numbe
   const rows = useMemo(() => Array.from({ length: Math.min(n, images ? 8 : 6) }, (_, i) => (firstRow + i) % n), [n, firstRow]);
   const path = modelPath(model.name);
   const spatial = (layer.height ?? 1) * (layer.width ?? 1) > 1;
-  const histogram = useLoad(`${model.name}/${layer.index}/${channel}`, (signal) => get<Histogram>(`${path}/features/${layer.index}/${channel}/histogram`, signal));
+  const histogram = useLoad(`${model.name}/${layer.index}/${channel}`, (signal) =>
+    get<Histogram>(`${path}/features/${layer.index}/${channel}/histogram`, signal),
+  );
   const key = JSON.stringify([model.name, layer.index, channel, place, rows]);
-  const ask = (alphas: number[]) => async (signal: AbortSignal) => ({ key, alphas, ...(await post<Omit<Moved, "key" | "alphas">>(`${path}/features`, { layer: layer.index, channel, place, alphas, rows }, signal)) });
+  const ask = (alphas: number[]) => async (signal: AbortSignal) => ({
+    key,
+    alphas,
+    ...(await post<Omit<Moved, "key" | "alphas">>(
+      `${path}/features`,
+      { layer: layer.index, channel, place, alphas, rows },
+      signal,
+    )),
+  });
   // What is seen at once comes first: the rows as they are and at this alpha; then all values of alpha.
   const first = useLoad(key, ask([0, alpha]));
   const all = useLoad(first.state === "ready" && first.value.key === key ? key : null, ask(ALPHAS));
@@ -59,16 +71,34 @@ function Features(props: { model: ModelInfo; layers: (LayerInfo & { index: numbe
     <main class="featuresview">
       <h1>Features of {model.name}</h1>
       <p class="lead">
-        Move one channel of one layer by α standard deviations and invert the layers before it. No optimisation: x(α) is exact, and immediate.
+        Move one channel of one layer by α standard deviations and invert the layers before it. No optimisation: x(α) is exact,
+        and immediate.
       </p>
       <div class="bench">
         <aside class="controls">
-          <Choice label="Layer" value={String(layer.index)} options={layers.map((l) => [String(l.index), layerName(l)] as const)} onChange={choose} />
-          <Slider label="Channel" value={channel} min={0} max={layer.channels - 1} step={1} show={`${channel} (0 to ${layer.channels - 1})`} disabled={layer.channels < 2} onInput={setChannel} />
-          <AlphaHistogram histogram={histogram.value} failed={histogram.state === "failed" ? histogram.message : null} alpha={alpha} onAlpha={setAlpha} />
-          {spatial && (
-            <PlaceGrid height={layer.height!} width={layer.width!} place={place} onPlace={setPlace} />
-          )}
+          <Choice
+            label="Layer"
+            value={String(layer.index)}
+            options={layers.map((l) => [String(l.index), layerName(l)] as const)}
+            onChange={choose}
+          />
+          <Slider
+            label="Channel"
+            value={channel}
+            min={0}
+            max={layer.channels - 1}
+            step={1}
+            show={`${channel} (0 to ${layer.channels - 1})`}
+            disabled={layer.channels < 2}
+            onInput={setChannel}
+          />
+          <AlphaHistogram
+            histogram={histogram.value}
+            failed={histogram.state === "failed" ? histogram.message : null}
+            alpha={alpha}
+            onAlpha={setAlpha}
+          />
+          {spatial && <PlaceGrid height={layer.height!} width={layer.width!} place={place} onPlace={setPlace} />}
           <NumberInput label={images ? "First image" : "First row"} value={firstRow} min={0} max={n - 1} onChange={setFirstRow} />
         </aside>
         <div class="results">
@@ -84,10 +114,20 @@ function Features(props: { model: ModelInfo; layers: (LayerInfo & { index: numbe
   );
 }
 
-function PlaceGrid(props: { height: number; width: number; place: [number, number] | null; onPlace: (place: [number, number] | null) => void }) {
+function PlaceGrid(props: {
+  height: number;
+  width: number;
+  place: [number, number] | null;
+  onPlace: (place: [number, number] | null) => void;
+}) {
   const { height, width, place } = props;
   const move = (event: KeyboardEvent) => {
-    const steps: Record<string, [number, number]> = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+    const steps: Record<string, [number, number]> = {
+      ArrowUp: [-1, 0],
+      ArrowDown: [1, 0],
+      ArrowLeft: [0, -1],
+      ArrowRight: [0, 1],
+    };
     const step = steps[event.key];
     if (!step) return;
     event.preventDefault();
@@ -97,7 +137,10 @@ function PlaceGrid(props: { height: number; width: number; place: [number, numbe
   const pick = (event: PointerEvent) => {
     if (event.type === "pointermove" && event.buttons === 0) return;
     const box = (event.currentTarget as Element).getBoundingClientRect();
-    const [y, x] = [Math.floor(((event.clientY - box.top) / box.height) * height), Math.floor(((event.clientX - box.left) / box.width) * width)];
+    const [y, x] = [
+      Math.floor(((event.clientY - box.top) / box.height) * height),
+      Math.floor(((event.clientX - box.left) / box.width) * width),
+    ];
     props.onPlace([Math.min(height - 1, Math.max(0, y)), Math.min(width - 1, Math.max(0, x))]);
   };
   return (
@@ -106,14 +149,26 @@ function PlaceGrid(props: { height: number; width: number; place: [number, numbe
         <span>Place</span>
         <span class="value">{place ? `row ${place[0]}, column ${place[1]}` : "everywhere"}</span>
       </div>
-      <svg viewBox={`0 0 ${width} ${height}`} tabIndex={0} role="application" aria-label="Place on the image. Arrow keys move it." onPointerDown={pick} onPointerMove={pick} onKeyDown={move}>
+      <svg
+        viewBox={`0 0 ${width} ${height}`}
+        tabIndex={0}
+        role="application"
+        aria-label="Place on the image. Arrow keys move it."
+        onPointerDown={pick}
+        onPointerMove={pick}
+        onKeyDown={move}
+      >
         {Array.from({ length: width - 1 }, (_, i) => (
           <line key={`x${i}`} x1={i + 1} x2={i + 1} y1={0} y2={height} />
         ))}
         {Array.from({ length: height - 1 }, (_, i) => (
           <line key={`y${i}`} y1={i + 1} y2={i + 1} x1={0} x2={width} />
         ))}
-        {place ? <rect class="on" x={place[1]} y={place[0]} width={1} height={1} /> : <rect class="on all" x={0} y={0} width={width} height={height} />}
+        {place ? (
+          <rect class="on" x={place[1]} y={place[0]} width={1} height={1} />
+        ) : (
+          <rect class="on all" x={0} y={0} width={width} height={height} />
+        )}
       </svg>
       <button type="button" class="quiet" aria-pressed={place === null} onClick={() => props.onPlace(null)}>
         Everywhere

@@ -41,7 +41,13 @@ export function Film(props: { moved: Moved | null; stale: boolean; alpha: number
   return (
     <div class={`film${props.stale ? " stale" : ""}`}>
       {shown.map((i) => (
-        <button key={i} type="button" class={ALPHAS[i] === props.alpha ? "near" : ""} onClick={() => props.onAlpha(ALPHAS[i])} aria-label={`Set ${alphaText(ALPHAS[i])}`}>
+        <button
+          key={i}
+          type="button"
+          class={ALPHAS[i] === props.alpha ? "near" : ""}
+          onClick={() => props.onAlpha(ALPHAS[i])}
+          aria-label={`Set ${alphaText(ALPHAS[i])}`}
+        >
           {first ? <PictureView picture={first[i]} label="" size="fill" /> : <span class="blank" />}
           <span>{ALPHAS[i] === 0 ? "0" : ALPHAS[i] > 0 ? `+${ALPHAS[i]}` : `−${-ALPHAS[i]}`}</span>
         </button>
@@ -87,7 +93,13 @@ export function MovedRows(props: { moved: Moved; rows: number[]; alpha: number }
                   const same = cell(before) === cell(after);
                   return (
                     <td key={rows[i]} class={`figure${same ? " same" : ""}`}>
-                      {same ? cell(before) : <><small>{cell(before)} →</small> {cell(after)}</>}
+                      {same ? (
+                        cell(before)
+                      ) : (
+                        <>
+                          <small>{cell(before)} →</small> {cell(after)}
+                        </>
+                      )}
                     </td>
                   );
                 })}

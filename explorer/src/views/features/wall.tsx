@@ -9,12 +9,21 @@ import { PictureView } from "../../ui/picture";
 import { alphaText } from "./alphas";
 
 interface WallAnswer {
+  /** How many there are; the wall may show fewer. */
+  channels?: number;
   images?: Picture[] | null;
   rows?: Row[] | null;
   base?: Picture | Row | null;
 }
 
-export function Wall(props: { model: ModelInfo; layer: LayerInfo & { index: number }; row: number; alpha: number; channel: number; onChannel: (channel: number) => void }) {
+export function Wall(props: {
+  model: ModelInfo;
+  layer: LayerInfo & { index: number };
+  row: number;
+  alpha: number;
+  channel: number;
+  onChannel: (channel: number) => void;
+}) {
   const { model, layer } = props;
   const [answer, setAnswer] = useState<WallAnswer | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
@@ -27,24 +36,47 @@ export function Wall(props: { model: ModelInfo; layer: LayerInfo & { index: numb
     }
   });
   useEffect(() => ask({ layer: layer.index, row: props.row, alpha: props.alpha }), [layer.index, props.row, props.alpha]);
+  const shown = answer?.images?.length ?? answer?.rows?.length ?? 0;
   return (
     <section class="wall" aria-labelledby="wall-heading">
       <h2 id="wall-heading">
-        All channels of the layer <small>{model.kind === "images" ? "image" : "row"} {props.row}, each channel alone at {alphaText(props.alpha)} σ</small>
+        All channels of the layer{" "}
+        <small>
+          {model.kind === "images" ? "image" : "row"} {props.row}, each channel alone at {alphaText(props.alpha)} σ
+        </small>
       </h2>
       {problem && <Failure message={problem} />}
       {!answer && !problem && <Waiting>Inverting…</Waiting>}
       {answer?.images && (
         <div class="sheet">
           {answer.images.map((picture, c) => (
-            <button key={c} type="button" aria-pressed={c === props.channel} aria-label={`Channel ${c}`} title={`Channel ${c}`} onClick={() => props.onChannel(c)}>
+            <button
+              key={c}
+              type="button"
+              aria-pressed={c === props.channel}
+              aria-label={`Channel ${c}`}
+              title={`Channel ${c}`}
+              onClick={() => props.onChannel(c)}
+            >
               <PictureView picture={picture} label="" size="fill" />
               <span>{c}</span>
             </button>
           ))}
         </div>
       )}
-      {answer?.rows && answer.rows.length > 0 && <WallTable rows={answer.rows} base={(answer.base as Row | null) ?? null} channel={props.channel} onChannel={props.onChannel} />}
+      {answer?.channels !== undefined && shown < answer.channels && (
+        <p class="why">
+          The first {shown} of {answer.channels} channels.
+        </p>
+      )}
+      {answer?.rows && answer.rows.length > 0 && (
+        <WallTable
+          rows={answer.rows}
+          base={(answer.base as Row | null) ?? null}
+          channel={props.channel}
+          onChannel={props.onChannel}
+        />
+      )}
     </section>
   );
 }

@@ -23,7 +23,10 @@ export function LatentView(props: { model: ModelInfo }) {
   return (
     <main class="latentview">
       <h1>Latent space of {model.name}</h1>
-      <p class="lead">The flow is invertible, so every point of latent space is a {model.kind === "images" ? "picture" : "row"}. Move along a straight line there, and watch what it decodes to.</p>
+      <p class="lead">
+        The flow is invertible, so every point of latent space is a {model.kind === "images" ? "picture" : "row"}. Move along a
+        straight line there, and watch what it decodes to.
+      </p>
       {n === 0 ? (
         <Notice title="No rows to start from">
           <p>Paths begin at a row. Start the server with data to walk between rows; samples below need none.</p>
@@ -45,9 +48,13 @@ function Paths(props: { model: ModelInfo; n: number; classes: Float32Array | nul
   const [kind, setKind] = useState<Kind>(KINDS.find(([k]) => k === asked.get("kind"))?.[0] ?? "row");
   const [a, setA] = useState(within(asked.get("from"), n) ?? first[0]);
   const [b, setB] = useState(within(asked.get("to"), n) ?? first[1]);
-  const [target, setTarget] = useState(model.classes.find((name) => name === asked.get("class")) ?? model.classes[Math.min(1, model.classes.length - 1)]);
+  const [target, setTarget] = useState(
+    model.classes.find((name) => name === asked.get("class")) ?? model.classes[Math.min(1, model.classes.length - 1)],
+  );
   useEffect(() => {
-    replaceRoute(href("latent", model.name, { kind, from: a, to: kind === "row" ? b : null, class: kind === "class" ? target : null }));
+    replaceRoute(
+      href("latent", model.name, { kind, from: a, to: kind === "row" ? b : null, class: kind === "class" ? target : null }),
+    );
   }, [kind, a, b, target]);
   const any = () => Math.floor(Math.random() * n);
   const from: PathEnd = { row: a };
@@ -58,7 +65,14 @@ function Paths(props: { model: ModelInfo; n: number; classes: Float32Array | nul
         <Segmented label="Kind of path" value={kind} options={KINDS} onChange={setKind} />
         <NumberInput label={kind === "row" ? "Row A" : "Row"} value={a} min={0} max={n - 1} onChange={setA} />
         {kind === "row" && <NumberInput label="Row B" value={b} min={0} max={n - 1} onChange={setB} />}
-        {kind === "class" && <Choice label="Class" value={target} options={model.classes.map((name) => [name, name] as const)} onChange={setTarget} />}
+        {kind === "class" && (
+          <Choice
+            label="Class"
+            value={target}
+            options={model.classes.map((name) => [name, name] as const)}
+            onChange={setTarget}
+          />
+        )}
         <button type="button" onClick={() => (setA(any()), kind === "row" && setB(any()))}>
           Any {kind === "row" ? "two rows" : "row"}
         </button>

@@ -19,7 +19,11 @@ export function PathView(props: { model: ModelInfo; from: PathEnd; to: PathEnd; 
   const { model } = props;
   const key = JSON.stringify([model.name, props.from, props.to]);
   const loaded = useLoad(key, async (signal) => {
-    const answer = await post<{ points: PathPoint[] }>(`${modelPath(model.name)}/path`, { from: props.from, to: props.to, steps: STEPS }, signal);
+    const answer = await post<{ points: PathPoint[] }>(
+      `${modelPath(model.name)}/path`,
+      { from: props.from, to: props.to, steps: STEPS },
+      signal,
+    );
     if (answer.points.length === 0) throw new Error("The server sent a path without points.");
     return answer.points;
   });
@@ -40,7 +44,16 @@ function Walk(props: { model: ModelInfo; points: PathPoint[]; startAt: number })
   const t = useMemo(() => points.map((p) => p.t), [points]);
   const density = useMemo(() => [{ name: "log p(x)", colour: ink.text, x: t, y: points.map((p) => p.log_p) }], [points, ink]);
   const shown = useMemo(() => likeliest(points, 6), [points]);
-  const curves = useMemo(() => shown.map((k) => ({ name: model.classes[k], colour: classColour(k, shade), x: t, y: points.map((p) => p.probabilities[k]) })), [points, shown, shade]);
+  const curves = useMemo(
+    () =>
+      shown.map((k) => ({
+        name: model.classes[k],
+        colour: classColour(k, shade),
+        x: t,
+        y: points.map((p) => p.probabilities[k]),
+      })),
+    [points, shown, shade],
+  );
   useEffect(() => {
     if (!playing) return;
     let direction = 1;
@@ -64,7 +77,13 @@ function Walk(props: { model: ModelInfo; points: PathPoint[]; startAt: number })
         {images && (
           <div class="strip" aria-hidden="true">
             {Array.from({ length: STRIP }, (_, s) => Math.round((s * last) / (STRIP - 1))).map((s) => (
-              <button key={s} type="button" tabIndex={-1} onClick={() => setAt(s)} class={Math.abs(s - i) <= last / STRIP / 2 ? "near" : ""}>
+              <button
+                key={s}
+                type="button"
+                tabIndex={-1}
+                onClick={() => setAt(s)}
+                class={Math.abs(s - i) <= last / STRIP / 2 ? "near" : ""}
+              >
                 <PictureView picture={points[s].image!} label="" size="fill" />
               </button>
             ))}
@@ -74,7 +93,17 @@ function Walk(props: { model: ModelInfo; points: PathPoint[]; startAt: number })
           <button type="button" aria-pressed={playing} onClick={() => setPlaying(!playing)}>
             {playing ? "Pause" : "Play"}
           </button>
-          <input type="range" id="path-slider" aria-label="Place on the path" min={0} max={last} step={1} value={i} aria-valuetext={`t = ${point.t.toFixed(2)}`} onInput={(event) => (setPlaying(false), setAt(event.currentTarget.valueAsNumber))} />
+          <input
+            type="range"
+            id="path-slider"
+            aria-label="Place on the path"
+            min={0}
+            max={last}
+            step={1}
+            value={i}
+            aria-valuetext={`t = ${point.t.toFixed(2)}`}
+            onInput={(event) => (setPlaying(false), setAt(event.currentTarget.valueAsNumber))}
+          />
           <output>t = {point.t.toFixed(2)}</output>
         </div>
       </div>
@@ -85,8 +114,27 @@ function Walk(props: { model: ModelInfo; points: PathPoint[]; startAt: number })
             log p(x) = <b>{short(point.log_p, 4)}</b>
           </p>
         </div>
-        <LineChart label="Class probabilities along the path" xName="t" yName="class probability" lines={curves} cursor={point.t} xRange={[t[0], t[last]]} yRange={[0, 1]} height={168} onPick={seek} />
-        <LineChart label="log p(x) along the path" xName="t" yName="log p(x)" lines={density} cursor={point.t} xRange={[t[0], t[last]]} height={150} onPick={seek} />
+        <LineChart
+          label="Class probabilities along the path"
+          xName="t"
+          yName="class probability"
+          lines={curves}
+          cursor={point.t}
+          xRange={[t[0], t[last]]}
+          yRange={[0, 1]}
+          height={168}
+          onPick={seek}
+        />
+        <LineChart
+          label="log p(x) along the path"
+          xName="t"
+          yName="log p(x)"
+          lines={density}
+          cursor={point.t}
+          xRange={[t[0], t[last]]}
+          height={150}
+          onPick={seek}
+        />
       </div>
     </div>
   );
@@ -100,7 +148,16 @@ function FollowingPicture(props: { points: PathPoint[]; at: number }) {
   useLayoutEffect(() => {
     if (canvas.current) paint(canvas.current, height, width, channels, pixels[props.at]);
   }, [pixels, props.at]);
-  return <canvas ref={canvas} class="picture big" width={width} height={height} role="img" aria-label="Image at this place of the path" />;
+  return (
+    <canvas
+      ref={canvas}
+      class="picture big"
+      width={width}
+      height={height}
+      role="img"
+      aria-label="Image at this place of the path"
+    />
+  );
 }
 
 /** The classes that are probable anywhere on the path, at most `most` of them, in their order. */

@@ -26,13 +26,30 @@ export function SamplesView(props: { model: ModelInfo }) {
       if (!isAbort(error)) setProblem(messageOf(error));
     }
   });
-  useEffect(() => ask({ ...(wanted === "" ? {} : { class: wanted }), n: images ? 40 : 10, temperature, seed }), [wanted, temperature, seed]);
+  useEffect(
+    () => ask({ ...(wanted === "" ? {} : { class: wanted }), n: images ? 40 : 10, temperature, seed }),
+    [wanted, temperature, seed],
+  );
   return (
     <section class="samples" aria-labelledby="samples-heading">
       <h2 id="samples-heading">New {images ? "images" : "rows"}</h2>
       <div class="row-of-fields">
-        <Choice label="Class" value={wanted} options={[["", "any class"], ...model.classes.map((name) => [name, name] as const)]} onChange={setWanted} />
-        <Slider label="Temperature" value={temperature} min={0} max={1.5} step={0.05} show={temperature.toFixed(2)} onInput={setTemperature} hint="0 is the mean of the class, 1 the model's own spread" />
+        <Choice
+          label="Class"
+          value={wanted}
+          options={[["", "any class"], ...model.classes.map((name) => [name, name] as const)]}
+          onChange={setWanted}
+        />
+        <Slider
+          label="Temperature"
+          value={temperature}
+          min={0}
+          max={1.5}
+          step={0.05}
+          show={temperature.toFixed(2)}
+          onInput={setTemperature}
+          hint="0 is the mean of the class, 1 the model's own spread"
+        />
         <button type="button" onClick={() => setSeed(seed + 1)}>
           Draw again
         </button>

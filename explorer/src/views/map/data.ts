@@ -48,7 +48,8 @@ export class MapData {
     if (under) return under;
     const path = key.startsWith("column/") ? `column/${encodeURIComponent(key.slice(7))}` : key;
     const started = floats(`${modelPath(this.model.name)}/map/${path}`, this.signal).then((values) => {
-      if (values.length !== this.info.rows) throw new Error(`The server sent ${values.length} values of ${keyName(key)} for ${this.info.rows} rows.`);
+      if (values.length !== this.info.rows)
+        throw new Error(`The server sent ${values.length} values of ${keyName(key)} for ${this.info.rows} rows.`);
       this.arrays.set(key, values);
       return values;
     });

@@ -59,7 +59,10 @@ export function HistogramFilter(props: {
   };
   const set = (low: number, high: number) => {
     // The ends of the histogram stand for everything beyond them.
-    const open = { low: low <= range.low + 1e-9 * span ? -Infinity : low, high: high >= range.high - 1e-9 * span ? Infinity : high };
+    const open = {
+      low: low <= range.low + 1e-9 * span ? -Infinity : low,
+      high: high >= range.high - 1e-9 * span ? Infinity : high,
+    };
     props.onBrush(open.low === -Infinity && open.high === Infinity ? null : open);
   };
   const [low, high] = [Math.max(range.low, brush?.low ?? -Infinity), Math.min(range.high, brush?.high ?? Infinity)];
@@ -102,8 +105,26 @@ export function HistogramFilter(props: {
         )}
       </div>
       <div class="ends">
-        <input type="range" aria-label={`${props.name}: at least`} min={range.low} max={range.high} step={span / 200} value={low} aria-valuetext={short(low)} onInput={(event) => set(Math.min(event.currentTarget.valueAsNumber, high), high)} />
-        <input type="range" aria-label={`${props.name}: at most`} min={range.low} max={range.high} step={span / 200} value={high} aria-valuetext={short(high)} onInput={(event) => set(low, Math.max(event.currentTarget.valueAsNumber, low))} />
+        <input
+          type="range"
+          aria-label={`${props.name}: at least`}
+          min={range.low}
+          max={range.high}
+          step={span / 200}
+          value={low}
+          aria-valuetext={short(low)}
+          onInput={(event) => set(Math.min(event.currentTarget.valueAsNumber, high), high)}
+        />
+        <input
+          type="range"
+          aria-label={`${props.name}: at most`}
+          min={range.low}
+          max={range.high}
+          step={span / 200}
+          value={high}
+          aria-valuetext={short(high)}
+          onInput={(event) => set(low, Math.max(event.currentTarget.valueAsNumber, low))}
+        />
       </div>
     </div>
   );

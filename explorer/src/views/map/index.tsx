@@ -1,8 +1,8 @@
 /** The map: every row as a point. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { get, messageOf, modelPath, post } from "../../core/api";
-import { cell, count, percent, plural } from "../../core/format";
-import { UNLABELLED, classColour, rgb, scale } from "../../core/palette";
+import { cell, plural } from "../../core/format";
+import { classColour } from "../../core/palette";
 import { href, replaceRoute, route } from "../../core/route";
 import { useShade } from "../../core/theme";
 import type { Mark, ModelInfo } from "../../core/types";
@@ -11,16 +11,15 @@ import { MISSING, type Range, codesToBytes, maskOf, rangeOf, toBytes } from "../
 import { DIMMED, HIDDEN, SHOWN } from "../../scatter/points";
 import { useLoad } from "../../ui/hooks";
 import { NoRows } from "../../ui/needs-model";
-import { Choice, Failure, Segmented, Waiting } from "../../ui/parts";
-import { FIELD_NAMES, type Key, MapData, columnKey, keyName } from "./data";
-import { HistogramFilter } from "./filters";
+import { Failure, Segmented, Waiting } from "../../ui/parts";
+import { classNames, colourTable } from "./colours";
+import { FILTERED_FIELDS, MapControls } from "./controls";
+import { type Key, MapData, columnKey, keyName } from "./data";
 import { Labelling } from "./labelling";
-import { Legend } from "./legend";
-import { type Badge, type PlaceName, Plot, type Tool } from "./plot";
+import type { Badge, PlaceName } from "./overlay";
+import { Plot, type Tool } from "./plot";
+import { Selection } from "./selection";
 import { TrustCardView } from "./trust";
-
-const FILTERED_FIELDS = ["certainty", "log_p", "typicality", "boundary"];
-const COLOURED_BY = ["class", "label", "certainty", "log_p", "typicality", "boundary"];
 
 export function MapView(props: { model: ModelInfo }) {
   const { model } = props;
@@ -75,7 +74,14 @@ function LoadedMap(props: { model: ModelInfo; data: MapData; version: number; on
     );
   }, [data]);
   useEffect(() => {
-    replaceRoute(href("map", model.name, { x: latent ? null : xKey, y: latent ? null : yKey, colour: colour === "class" ? null : colour, row: chosen }));
+    replaceRoute(
+      href("map", model.name, {
+        x: latent ? null : xKey,
+        y: latent ? null : yKey,
+        colour: colour === "class" ? null : colour,
+        row: chosen,
+      }),
+    );
   }, [xKey, yKey, colour, chosen]);
 
   const xs = data.have(xKey) ?? data.have("x")!;
@@ -102,7 +108,13 @@ function LoadedMap(props: { model: ModelInfo; data: MapData; version: number; on
   const active = Object.entries(brushes).filter(([key]) => data.have(key));
   const [mask, left] = useMemo(() => {
     const out = new Uint8Array(n);
-    const passing = maskOf(n, active.map(([key, brush]) => ({ values: data.have(key)!, ...brush })), classes, hidden, out);
+    const passing = maskOf(
+      n,
+      active.map(([key, brush]) => ({ values: data.have(key)!, ...brush })),
+      classes,
+      hidden,
+      out,
+    );
     return [out, passing] as const;
   }, [brushes, hidden, data, active.length]);
   const states = useMemo(() => {
@@ -113,10 +125,21 @@ function LoadedMap(props: { model: ModelInfo; data: MapData; version: number; on
     return out;
   }, [mask, lassoed]);
 
-  const names = useMemo(() => (colour === "class" && model.classes.length > 1 ? classNames(model.classes, classes, xs, ys) : []), [xs, ys, classes, colour]);
-  const shownNames = useMemo(() => names.filter((name) => !hidden.has(name.k)).map((name): PlaceName => ({ ...name, colour: classColour(name.k, shade) })), [names, hidden, shade]);
+  const names = useMemo(
+    () => (colour === "class" && model.classes.length > 1 ? classNames(model.classes, classes, xs, ys) : []),
+    [xs, ys, classes, colour],
+  );
+  const shownNames = useMemo(
+    () => names.filter((name) => !hidden.has(name.k)).map((name): PlaceName => ({ ...name, colour: classColour(name.k, shade) })),
+    [names, hidden, shade],
+  );
   const badges = useMemo(
-    () => [...marks].flatMap(([row, value]): Badge[] => (value === null || row >= n ? [] : [{ row, colour: classColour(model.classes.indexOf(value), shade) }])).slice(0, 2000),
+    () =>
+      [...marks]
+        .flatMap(([row, value]): Badge[] =>
+          value === null || row >= n ? [] : [{ row, colour: classColour(model.classes.indexOf(value), shade) }],
+        )
+        .slice(0, 2000),
     [marks, shade],
   );
 
@@ -125,90 +148,53 @@ function LoadedMap(props: { model: ModelInfo; data: MapData; version: number; on
     for (const row of rows) fresh.set(row, value);
     setMarks(fresh);
     setProblem(null);
-    post(`${modelPath(model.name)}/labels`, { labels: rows.map((row) => ({ row, class: value })) }).catch((error) => setProblem(messageOf(error)));
+    post(`${modelPath(model.name)}/labels`, { labels: rows.map((row) => ({ row, class: value })) }).catch((error) =>
+      setProblem(messageOf(error)),
+    );
   };
   const describe = (row: number) => {
     const parts = [`Row ${row}`, model.classes[classes[row]] ?? ""];
-    if (colour !== "class" && values) parts.push(`${keyName(colour)} ${categories ? (categories[values[row]] ?? "none") : cell(values[row])}`);
+    if (colour !== "class" && values)
+      parts.push(`${keyName(colour)} ${categories ? (categories[values[row]] ?? "none") : cell(values[row])}`);
     return parts.filter(Boolean).join(" · ");
   };
-  const columnOptions = data.info.columns.map((name) => [columnKey(name), name] as const);
-  const unused = columnOptions.filter(([key]) => !extra.includes(key));
-  const explained = data.info.map?.explained;
 
   return (
     <main class="mapview">
       <h1 class="hidden">Map of {model.name}</h1>
-      <aside class="controls" aria-label="What the map shows">
-        <section>
-          <h2>Axes</h2>
-          <div class="axes">
-            <Choice
-              label="Across"
-              value={latent ? "latent" : xKey}
-              options={[["latent", "Latent map"], ...columnOptions]}
-              onChange={(key) => {
-                if (key === "latent") return setX("x"), setY("y");
-                setX(key);
-                if (yKey === "y") setY(columnOptions.find(([other]) => other !== key)?.[0] ?? key);
-              }}
-            />
-            {!latent && <Choice label="Up" value={yKey} options={columnOptions} onChange={setY} />}
-          </div>
-          {latent && explained !== null && explained !== undefined && (
-            <p class="why">Two directions of latent space, {percent(Array.isArray(explained) ? explained.reduce((a, b) => a + b, 0) : explained, 0)} of its variance.</p>
-          )}
-        </section>
-        <section>
-          <h2>Colour</h2>
-          <Choice label="Coloured by" hideLabel value={colour} options={[...COLOURED_BY.filter((key) => data.info.fields.includes(key)).map((key) => [key, FIELD_NAMES[key]] as const), ...columnOptions]} onChange={setColour} />
-          <Legend
-            name={keyName(colour)}
-            categories={categories}
-            counts={categories && values ? counted(values, mask, categories.length) : null}
-            range={range}
-            hidden={colour === "class" ? hidden : null}
-            onToggle={(k) => {
-              const next = new Set(hidden);
-              if (!next.delete(k)) next.add(k);
-              setHidden(next);
-            }}
-          />
-        </section>
-        <section>
-          <h2>
-            Filter <small>{left === n ? plural(n, "row") : `${count(left)} of ${plural(n, "row")}`}</small>
-          </h2>
-          {[...FILTERED_FIELDS.filter((key) => data.info.fields.includes(key)), ...extra].map((key) => (
-            <HistogramFilter
-              key={key}
-              name={keyName(key)}
-              values={data.have(key)}
-              mask={left === n ? null : mask}
-              brush={brushes[key] ?? null}
-              onBrush={(brush) => {
-                const { [key]: _, ...others } = brushes;
-                setBrushes(brush ? { ...others, [key]: brush } : others);
-              }}
-              onRemove={
-                extra.includes(key)
-                  ? () => {
-                      const { [key]: _, ...others } = brushes;
-                      setBrushes(others);
-                      setExtra(extra.filter((other) => other !== key));
-                    }
-                  : undefined
-              }
-            />
-          ))}
-          {unused.length > 0 && <Choice label="Filter by a column" hideLabel value="" options={[["", "Filter by a column…"], ...unused]} onChange={(key) => key !== "" && setExtra([...extra, key])} />}
-        </section>
-      </aside>
+      <MapControls
+        data={data}
+        shown={{ x: xKey, y: yKey, colour }}
+        onShown={(next) => {
+          setX(next.x);
+          setY(next.y);
+          setColour(next.colour);
+        }}
+        range={range}
+        mask={mask}
+        left={left}
+        filters={{ brushes, extra, hidden }}
+        onFilters={(next) => {
+          setBrushes(next.brushes);
+          setExtra(next.extra);
+          setHidden(next.hidden);
+        }}
+      />
       <div class="middle">
         <div class="toolbar">
-          <Segmented label="Tool" value={tool} options={[["move", "Move"], ["lasso", "Lasso"]]} onChange={setTool} />
+          <Segmented
+            label="Tool"
+            value={tool}
+            options={[
+              ["move", "Move"],
+              ["lasso", "Lasso"],
+            ]}
+            onChange={setTool}
+          />
           <span class="why">
-            {tool === "lasso" ? "Draw around rows to select them." : "Drag to move, scroll to zoom, click a row; Shift and drag for a lasso."}
+            {tool === "lasso"
+              ? "Draw around rows to select them."
+              : "Drag to move, scroll to zoom, click a row; Shift and drag for a lasso."}
           </span>
         </div>
         {problem && <Failure message={problem} />}
@@ -246,100 +232,49 @@ function LoadedMap(props: { model: ModelInfo; data: MapData; version: number; on
         </p>
       </div>
       <aside class="details" aria-label="Rows and labels">
-        {lassoed.length > 0 && <Selection model={model} rows={lassoed} classes={classes} onClear={() => setLassoed([])} onMark={mark} onRow={setChosen} />}
+        {lassoed.length > 0 && (
+          <Selection
+            model={model}
+            rows={lassoed}
+            classes={classes}
+            onClear={() => setLassoed([])}
+            onMark={mark}
+            onRow={setChosen}
+          />
+        )}
         {chosen !== null && chosen < n ? (
-          <TrustCardView model={model} row={chosen} version={props.version} mark={marks.has(chosen) ? marks.get(chosen) : undefined} onMark={(value) => mark([chosen], value)} onRow={setChosen} onClose={() => setChosen(null)} />
+          <TrustCardView
+            model={model}
+            row={chosen}
+            version={props.version}
+            mark={marks.has(chosen) ? marks.get(chosen) : undefined}
+            onMark={(value) => mark([chosen], value)}
+            onRow={setChosen}
+            onClose={() => setChosen(null)}
+          />
         ) : (
           lassoed.length === 0 && (
             <section class="empty">
               <h2>Rows</h2>
-              <p class="why">Click a point for its trust card: probabilities, prediction set, nearest labelled rows, and what would change its class.</p>
+              <p class="why">
+                Click a point for its trust card: probabilities, prediction set, nearest labelled rows, and what would change its
+                class.
+              </p>
             </section>
           )
         )}
-        <Labelling model={model} marks={marks} version={props.version} chosen={chosen} onRow={setChosen} onMark={mark} onRefitted={props.onRefitted} />
+        <Labelling
+          model={model}
+          marks={marks}
+          version={props.version}
+          chosen={chosen}
+          onRow={setChosen}
+          onMark={mark}
+          onRefitted={props.onRefitted}
+        />
       </aside>
     </main>
   );
-}
-
-function Selection(props: { model: ModelInfo; rows: number[]; classes: Float32Array; onClear: () => void; onMark: (rows: number[], value: string | null) => void; onRow: (row: number) => void }) {
-  const { model, rows } = props;
-  const shade = useShade();
-  const counts = model.classes.map(() => 0);
-  for (const row of rows) counts[props.classes[row]]++;
-  const top = counts.map((c, k) => [k, c] as const).filter(([, c]) => c > 0).sort((a, b) => b[1] - a[1]);
-  return (
-    <section class="selection" aria-labelledby="selection-heading">
-      <header>
-        <h2 id="selection-heading">{plural(rows.length, "row")} selected</h2>
-        <button type="button" class="quiet" onClick={props.onClear}>
-          Clear
-        </button>
-      </header>
-      <ul class="probabilities">
-        {top.slice(0, 6).map(([k, c]) => (
-          <li key={k}>
-            <span class="name">{model.classes[k]}</span>
-            <span class="bar" aria-hidden="true">
-              <i style={{ width: `${(100 * c) / rows.length}%`, background: classColour(k, shade) }} />
-            </span>
-            <span class="value">{count(c)}</span>
-          </li>
-        ))}
-      </ul>
-      {rows.length <= 10_000 && (
-        <>
-          <h3>Label all of them</h3>
-          <div class="labels" role="group" aria-label="Label the selected rows">
-            {model.classes.map((name, k) => (
-              <button key={name} type="button" onClick={() => props.onMark(rows, name)}>
-                <i class="dot" style={{ background: classColour(k, shade) }} />
-                {name}
-              </button>
-            ))}
-          </div>
-        </>
-      )}
-      <p class="why">
-        <button type="button" class="quiet" onClick={() => props.onRow(rows[0])}>
-          Open row {rows[0]}
-        </button>
-      </p>
-    </section>
-  );
-}
-
-/** 256 colours: of classes or categories, or of a scale; the last for rows that have none. */
-function colourTable(categories: number | null, shade: "light" | "dark"): Uint8Array {
-  const table = new Uint8Array(1024);
-  for (let i = 0; i < 255; i++) {
-    const [r, g, b] = categories !== null ? rgb(classColour(i, shade)) : scale(shade === "dark" ? 0.12 + (0.88 * i) / 254 : (0.94 * i) / 254);
-    table.set([r, g, b, 255], 4 * i);
-  }
-  table.set([...rgb(UNLABELLED[shade]), 90], 4 * MISSING);
-  return table;
-}
-
-function counted(values: Float32Array, mask: Uint8Array, n: number): number[] {
-  const counts = new Array<number>(n).fill(0);
-  for (let i = 0; i < values.length; i++) if (mask[i] !== 0 && values[i] < n) counts[values[i]]++;
-  return counts;
-}
-
-/** Where the name of each class goes: the median of a sample of its rows. */
-function classNames(names: string[], classes: Float32Array, xs: Float32Array, ys: Float32Array): { text: string; k: number; x: number; y: number }[] {
-  const stride = Math.max(1, Math.floor(classes.length / 50_000));
-  const found = names.map(() => ({ x: [] as number[], y: [] as number[] }));
-  for (let i = 0; i < classes.length; i += stride) {
-    const own = found[classes[i]];
-    if (own && Number.isFinite(xs[i]) && Number.isFinite(ys[i])) {
-      own.x.push(xs[i]);
-      own.y.push(ys[i]);
-    }
-  }
-  const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1];
-  return found.flatMap((own, k) => (own.x.length === 0 ? [] : [{ text: names[k], k, x: median(own.x), y: median(own.y) }]));
 }
 
 function known(data: MapData, key: string | null): Key | null {
@@ -352,4 +287,3 @@ function rowAsked(text: string | null, n: number): number | null {
   const row = Number(text);
   return text !== null && Number.isInteger(row) && row >= 0 && row < n ? row : null;
 }
-

@@ -45,7 +45,11 @@ export function Labelling(props: {
     trying(async () => {
       setBusy(true);
       try {
-        const answer = await post<Suggestion[] | { suggestions: Suggestion[] }>(`${path}/label-next`, { n: 8 }, control.current.signal);
+        const answer = await post<Suggestion[] | { suggestions: Suggestion[] }>(
+          `${path}/label-next`,
+          { n: 8 },
+          control.current.signal,
+        );
         setSuggestions(Array.isArray(answer) ? answer : answer.suggestions);
       } finally {
         setBusy(false);
@@ -91,11 +95,20 @@ export function Labelling(props: {
               <button type="button" class="quiet" onClick={() => props.onRow(s.row)}>
                 Row {s.row}
               </button>
-              <span class="why">{marks.has(s.row) ? (marks.get(s.row) ?? "no label") : (s.why ?? (s.score !== undefined ? `score ${short(s.score)}` : ""))}</span>
+              <span class="why">
+                {marks.has(s.row)
+                  ? (marks.get(s.row) ?? "no label")
+                  : (s.why ?? (s.score !== undefined ? `score ${short(s.score)}` : ""))}
+              </span>
               {s.row === props.chosen ? (
                 <div class="labels">
                   {model.classes.map((name, k) => (
-                    <button key={name} type="button" aria-pressed={marks.get(s.row) === name} onClick={() => props.onMark([s.row], name)}>
+                    <button
+                      key={name}
+                      type="button"
+                      aria-pressed={marks.get(s.row) === name}
+                      onClick={() => props.onMark([s.row], name)}
+                    >
                       <i class="dot" style={{ background: classColour(k, shade) }} />
                       {name}
                     </button>
@@ -108,11 +121,17 @@ export function Labelling(props: {
           ))}
         </ol>
       )}
-      <p class="why">{marks.size === 0 ? "Click a row, or draw a lasso, to give labels." : `${plural(marks.size, "label")} given here.`}</p>
+      <p class="why">
+        {marks.size === 0 ? "Click a row, or draw a lasso, to give labels." : `${plural(marks.size, "label")} given here.`}
+      </p>
       {job ? (
         <>
           <Progress label={progressText(job.line)} done={job.line.done ?? 0} total={job.line.total ?? 0} />
-          <button type="button" class="quiet" onClick={() => void remove(`/jobs/${encodeURIComponent(job.id)}`).catch(() => undefined)}>
+          <button
+            type="button"
+            class="quiet"
+            onClick={() => void remove(`/jobs/${encodeURIComponent(job.id)}`).catch(() => undefined)}
+          >
             Cancel
           </button>
         </>

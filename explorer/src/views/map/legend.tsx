@@ -38,8 +38,17 @@ export function Legend(props: {
       {props.categories.slice(0, 24).map((name, k) => (
         <li key={k}>
           {hidden ? (
-            <button type="button" class="quiet" aria-pressed={!hidden.has(k)} onClick={() => props.onToggle(k)} title={hidden.has(k) ? "Show" : "Hide"}>
-              <i class={`dot${hidden.has(k) ? " off" : ""}`} style={{ background: hidden.has(k) ? "transparent" : classColour(k, shade), borderColor: classColour(k, shade) }} />
+            <button
+              type="button"
+              class="quiet"
+              aria-pressed={!hidden.has(k)}
+              onClick={() => props.onToggle(k)}
+              title={hidden.has(k) ? "Show" : "Hide"}
+            >
+              <i
+                class={`dot${hidden.has(k) ? " off" : ""}`}
+                style={{ background: hidden.has(k) ? "transparent" : classColour(k, shade), borderColor: classColour(k, shade) }}
+              />
               <span class="name">{name}</span>
             </button>
           ) : (

@@ -1,31 +1,18 @@
 /** The points themselves: pan, zoom, lasso, pointing at one. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { short, ticks } from "../../core/format";
 import { rgb } from "../../core/palette";
 import { route } from "../../core/route";
 import { useInk, useShade } from "../../core/theme";
-import { FONT, sharp } from "../../plot/canvas";
-import { type Camera, type Extent, dataX, dataY, fitted, panned, resized, screenX, screenY, zoomed } from "../../scatter/camera";
+import { type Camera, type Extent, dataX, dataY, fitted, panned, resized, zoomed } from "../../scatter/camera";
 import { rowsInside } from "../../scatter/numbers";
 import { PointIndex } from "../../scatter/point-index";
 import { type PointRenderer, hasGraphicsCard } from "../../scatter/points";
 import { PlainRenderer } from "../../scatter/plain";
 import { WebGlRenderer } from "../../scatter/webgl";
 import { useSize } from "../../ui/hooks";
+import { type Badge, type PlaceName, drawOverlay } from "./overlay";
 
 export type Tool = "move" | "lasso";
-
-export interface Badge {
-  row: number;
-  colour: string;
-}
-
-export interface PlaceName {
-  text: string;
-  x: number;
-  y: number;
-  colour: string;
-}
 
 export function Plot(props: {
   xs: Float32Array;
@@ -80,7 +67,17 @@ export function Plot(props: {
       if (since < 200) renderer.current.learn(since);
       lastFrame.current = began;
     }
-    overlay(above.current, c);
+    const { xs, ys, xName, yName, names, badges, chosen } = now.current;
+    drawOverlay(above.current, c, ink, {
+      xs,
+      ys,
+      axes: xName === null ? null : [xName, yName ?? ""],
+      names,
+      badges,
+      hover: hover.current,
+      chosen,
+      lasso: lasso.current,
+    });
   };
   const request = () => {
     if (queued.current) return;
@@ -102,97 +99,6 @@ export function Plot(props: {
     moving.current = false;
     lastFrame.current = 0;
     request();
-  };
-
-  const overlay = (canvas: HTMLCanvasElement, c: Camera) => {
-    const context = sharp(canvas, c.width, c.height);
-    if (!context) return;
-    const p = now.current;
-    context.font = FONT;
-    if (p.xName !== null) axes(context, c, p.xName, p.yName ?? "");
-    for (const badge of p.badges) {
-      const [x, y] = [screenX(c, p.xs[badge.row]), screenY(c, p.ys[badge.row])];
-      context.beginPath();
-      context.arc(x, y, 5.5, 0, 2 * Math.PI);
-      context.fillStyle = badge.colour;
-      context.fill();
-      context.lineWidth = 2;
-      context.strokeStyle = ink.panel;
-      context.stroke();
-      context.lineWidth = 1;
-      context.strokeStyle = ink.text;
-      context.beginPath();
-      context.arc(x, y, 7, 0, 2 * Math.PI);
-      context.stroke();
-    }
-    context.font = '600 12px "Inter Variable", Inter, system-ui, sans-serif';
-    context.textAlign = "center";
-    context.textBaseline = "middle";
-    for (const name of p.names) {
-      const [x, y] = [screenX(c, name.x), screenY(c, name.y)];
-      const text = name.text.length > 24 ? `${name.text.slice(0, 23)}…` : name.text;
-      context.lineWidth = 4;
-      context.lineJoin = "round";
-      context.strokeStyle = ink.panel;
-      context.strokeText(text, x, y);
-      context.fillStyle = ink.text;
-      context.fillText(text, x, y);
-    }
-    for (const [row, weight] of [[hover.current, 1.5], [p.chosen, 2.5]] as const) {
-      if (row === null) continue;
-      context.beginPath();
-      context.arc(screenX(c, p.xs[row]), screenY(c, p.ys[row]), 8, 0, 2 * Math.PI);
-      context.lineWidth = weight + 2;
-      context.strokeStyle = ink.panel;
-      context.stroke();
-      context.lineWidth = weight;
-      context.strokeStyle = ink.text;
-      context.stroke();
-    }
-    if (lasso.current.length > 1) {
-      context.beginPath();
-      lasso.current.forEach(([x, y], i) => (i === 0 ? context.moveTo(x, y) : context.lineTo(x, y)));
-      context.closePath();
-      context.globalAlpha = 0.1;
-      context.fillStyle = ink.text;
-      context.fill();
-      context.globalAlpha = 1;
-      context.setLineDash([5, 4]);
-      context.lineWidth = 1.25;
-      context.strokeStyle = ink.text;
-      context.stroke();
-      context.setLineDash([]);
-    }
-  };
-
-  const axes = (context: CanvasRenderingContext2D, c: Camera, xName: string, yName: string) => {
-    context.fillStyle = ink.quiet;
-    context.strokeStyle = ink.line;
-    context.textAlign = "center";
-    context.textBaseline = "bottom";
-    for (const x of ticks(dataX(c, 0), dataX(c, c.width), Math.max(2, c.width / 130))) {
-      const at = Math.round(screenX(c, x)) + 0.5;
-      if (at < 40 || at > c.width - 20) continue;
-      context.beginPath();
-      context.moveTo(at, c.height - 22);
-      context.lineTo(at, c.height - 18);
-      context.stroke();
-      context.fillText(short(x), at, c.height - 4);
-    }
-    context.textAlign = "left";
-    context.textBaseline = "middle";
-    for (const y of ticks(dataY(c, c.height), dataY(c, 0), Math.max(2, c.height / 90))) {
-      const at = Math.round(screenY(c, y)) + 0.5;
-      if (at < 30 || at > c.height - 30) continue;
-      context.fillText(short(y), 8, at);
-    }
-    context.font = '600 12px "Inter Variable", Inter, system-ui, sans-serif';
-    context.fillStyle = ink.text;
-    context.textAlign = "right";
-    context.fillText(`${xName} →`, c.width - 10, c.height - 34);
-    context.textAlign = "left";
-    context.fillText(`↑ ${yName}`, 8, 14);
-    context.font = FONT;
   };
 
   useEffect(() => {
@@ -249,7 +155,8 @@ export function Plot(props: {
   };
   const zoom = (factor: number, x: number, y: number) => {
     if (!camera.current) return;
-    const wanted = Math.min(4000, Math.max(0.3, (camera.current.sx / home.current) * factor)) / (camera.current.sx / home.current);
+    const wanted =
+      Math.min(4000, Math.max(0.3, (camera.current.sx / home.current) * factor)) / (camera.current.sx / home.current);
     camera.current = zoomed(camera.current, wanted, x, y);
     stir();
   };
@@ -321,7 +228,12 @@ export function Plot(props: {
   const key = (event: KeyboardEvent) => {
     const c = camera.current;
     if (!c) return;
-    const moves: Record<string, [number, number]> = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] };
+    const moves: Record<string, [number, number]> = {
+      ArrowLeft: [60, 0],
+      ArrowRight: [-60, 0],
+      ArrowUp: [0, 60],
+      ArrowDown: [0, -60],
+    };
     if (moves[event.key]) {
       camera.current = panned(c, ...moves[event.key]);
       stir();

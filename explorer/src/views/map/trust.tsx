@@ -22,7 +22,9 @@ export function TrustCardView(props: {
 }) {
   const { model, row } = props;
   const shade = useShade();
-  const loaded = useLoad(`${model.name}/${row}/${props.version}`, (signal) => get<TrustCard>(`${modelPath(model.name)}/rows/${row}`, signal));
+  const loaded = useLoad(`${model.name}/${row}/${props.version}`, (signal) =>
+    get<TrustCard>(`${modelPath(model.name)}/rows/${row}`, signal),
+  );
   const card = loaded.value;
   const given = props.mark !== undefined ? props.mark : (card?.label ?? null);
   return (
@@ -47,7 +49,9 @@ export function TrustCardView(props: {
                 {card.class}
               </p>
               <p class="why">{verdict(card)}</p>
-              {card.class_by_flow !== undefined && card.class_by_flow !== card.class && <p class="why">The flow alone says {card.class_by_flow}.</p>}
+              {card.class_by_flow !== undefined && card.class_by_flow !== card.class && (
+                <p class="why">The flow alone says {card.class_by_flow}.</p>
+              )}
             </div>
           </div>
           <Probabilities classes={model.classes} values={card.probabilities} set={card.set} />

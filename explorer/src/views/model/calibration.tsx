@@ -31,7 +31,9 @@ export function reliability(predicted: Float32Array, labels: Float32Array, certa
     n++;
     right += hit;
   }
-  const kept = sums.flatMap((s, b) => (s.n === 0 ? [] : [{ low: b / bins, high: (b + 1) / bins, n: s.n, confidence: s.confidence / s.n, right: s.right / s.n }]));
+  const kept = sums.flatMap((s, b) =>
+    s.n === 0 ? [] : [{ low: b / bins, high: (b + 1) / bins, n: s.n, confidence: s.confidence / s.n, right: s.right / s.n }],
+  );
   const error = kept.reduce((sum, b) => sum + (b.n / Math.max(1, n)) * Math.abs(b.confidence - b.right), 0);
   return { n, accuracy: right / Math.max(1, n), error, bins: kept };
 }
@@ -41,7 +43,9 @@ export function Calibration(props: { model: ModelInfo }) {
   const [attach, { width }] = useSize<HTMLDivElement>();
   const ink = useInk();
   const loaded = useLoad(model.data ? model.name : null, async (signal) => {
-    const [predicted, labels, certainty] = await Promise.all(["class", "label", "certainty"].map((field) => floats(`${modelPath(model.name)}/map/${field}`, signal)));
+    const [predicted, labels, certainty] = await Promise.all(
+      ["class", "label", "certainty"].map((field) => floats(`${modelPath(model.name)}/map/${field}`, signal)),
+    );
     return reliability(predicted, labels, certainty, 10);
   });
   const found = loaded.value;
@@ -79,7 +83,13 @@ export function Calibration(props: { model: ModelInfo }) {
       context.fillStyle = ink.text;
       for (const bin of found.bins) {
         context.beginPath();
-        context.arc(x(bin.confidence), y(bin.right), Math.max(3, Math.min(11, 1.5 + 16 * Math.sqrt(bin.n / found.n) * 0.6)), 0, 2 * Math.PI);
+        context.arc(
+          x(bin.confidence),
+          y(bin.right),
+          Math.max(3, Math.min(11, 1.5 + 16 * Math.sqrt(bin.n / found.n) * 0.6)),
+          0,
+          2 * Math.PI,
+        );
         context.globalAlpha = 0.85;
         context.fill();
         context.globalAlpha = 1;
@@ -90,16 +100,32 @@ export function Calibration(props: { model: ModelInfo }) {
   return (
     <section class="box">
       <h2>Calibration</h2>
-      {!model.data && <p class="why">Needs rows with labels: start the server with <code>--data</code>.</p>}
-      {loaded.state === "failed" && <Failure message={loaded.message} />}
-      {model.data && !found && loaded.state === "loading" && <Waiting>Scoring the labelled rows…</Waiting>}
-      {found && found.n < LEAST && <p class="why">Only {plural(found.n, "labelled row")}: too few to say whether probabilities are honest.</p>}
-      {found && found.n >= LEAST && (
+      {!model.data && (
         <p class="why">
-          Share right against certainty on {plural(found.n, "labelled row")}; on the dashed line, probabilities are honest. Mean gap {percent(found.error)}. Rows that the model was fitted to flatter it.
+          Needs rows with labels: start the server with <code>--data</code>.
         </p>
       )}
-      <div ref={attach}>{found && found.n >= LEAST && <canvas ref={canvas} style={{ width: `${width}px`, height: `${height}px` }} role="img" aria-label={`Reliability diagram, mean gap ${percent(found.error)}`} />}</div>
+      {loaded.state === "failed" && <Failure message={loaded.message} />}
+      {model.data && !found && loaded.state === "loading" && <Waiting>Scoring the labelled rows…</Waiting>}
+      {found && found.n < LEAST && (
+        <p class="why">Only {plural(found.n, "labelled row")}: too few to say whether probabilities are honest.</p>
+      )}
+      {found && found.n >= LEAST && (
+        <p class="why">
+          Share right against certainty on {plural(found.n, "labelled row")}; on the dashed line, probabilities are honest. Mean
+          gap {percent(found.error)}. Rows that the model was fitted to flatter it.
+        </p>
+      )}
+      <div ref={attach}>
+        {found && found.n >= LEAST && (
+          <canvas
+            ref={canvas}
+            style={{ width: `${width}px`, height: `${height}px` }}
+            role="img"
+            aria-label={`Reliability diagram, mean gap ${percent(found.error)}`}
+          />
+        )}
+      </div>
     </section>
   );
 }

@@ -56,14 +56,21 @@ export function certificateLines(certificates: CardAnswer["certificates"]): { wh
   const say = (what: string, certificate: Certificate | null | undefined) => {
     if (!certificate) return;
     const exact = `f⁻¹(f(x)) = x within ${small(certificate.round_trip)} (${small(certificate.round_trip_f64)} in double precision) on ${certificate.rows} rows`;
-    const det = certificate.jacobians > 0 ? `; log-determinant within ${small(certificate.log_det)} of the Jacobian's on ${certificate.jacobians}` : "";
+    const det =
+      certificate.jacobians > 0
+        ? `; log-determinant within ${small(certificate.log_det)} of the Jacobian's on ${certificate.jacobians}`
+        : "";
     found.push({ what, text: exact + det });
   };
   say("Training rows:", certificates?.training);
   say("New samples:", certificates?.samples);
   say("The data:", certificates?.data);
   const images = certificates?.images;
-  if (images) found.push({ what: "Pixels:", text: `${(100 * images.exact).toFixed(2)} % come back as they were in ${images.images} images, ${images.bits_per_dim.toFixed(2)} bits per dimension` });
+  if (images)
+    found.push({
+      what: "Pixels:",
+      text: `${(100 * images.exact).toFixed(2)} % come back as they were in ${images.images} images, ${images.bits_per_dim.toFixed(2)} bits per dimension`,
+    });
   return found;
 }
 

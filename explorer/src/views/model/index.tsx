@@ -28,7 +28,12 @@ export function ModelView(props: { model: ModelInfo }) {
               Open the explain page
             </a>
           )}
-          <button type="button" onClick={() => download(`${modelPath(model.name)}/file`, `${model.name}.flow`).catch((error) => setProblem(messageOf(error)))}>
+          <button
+            type="button"
+            onClick={() =>
+              download(`${modelPath(model.name)}/file`, `${model.name}.flow`).catch((error) => setProblem(messageOf(error)))
+            }
+          >
             Download model
           </button>
         </div>
@@ -45,14 +50,25 @@ export function ModelView(props: { model: ModelInfo }) {
             {history.length > 1 && (
               <section class="box">
                 <h2>Training</h2>
-                <LineChart label="Loss over training steps" xName="steps" yName="loss" lines={[{ name: "loss", colour: ink.text, x: history.map((r) => r.step), y: history.map((r) => r.loss) }]} share={0.92} height={160} />
+                <LineChart
+                  label="Loss over training steps"
+                  xName="steps"
+                  yName="loss"
+                  lines={[{ name: "loss", colour: ink.text, x: history.map((r) => r.step), y: history.map((r) => r.loss) }]}
+                  share={0.92}
+                  height={160}
+                />
               </section>
             )}
           </div>
           <div class="column">
             <section class="box">
               <h2>How common each class is</h2>
-              <Shares classes={card.classes ?? model.classes} shares={card.class_shares ?? []} intervals={card.class_share_intervals ?? []} />
+              <Shares
+                classes={card.classes ?? model.classes}
+                shares={card.class_shares ?? []}
+                intervals={card.class_share_intervals ?? []}
+              />
             </section>
             <section class="box">
               <h2>Certificate</h2>
@@ -112,7 +128,9 @@ function Evidence(props: { card: CardAnswer }) {
             )}
             <dt>Weight of the flow</dt>
             <dd>{percent(evidence.flow_weight, 0)}</dd>
-            <dt title="What differences of log-densities are divided by, so that probabilities are honest">Calibration: temperature</dt>
+            <dt title="What differences of log-densities are divided by, so that probabilities are honest">
+              Calibration: temperature
+            </dt>
             <dd>{short(evidence.temperature ?? props.card.temperature)}</dd>
           </dl>
         </>
@@ -163,7 +181,14 @@ function ExplainPage(props: { model: ModelInfo }) {
     return (
       <>
         {problem && <Failure message={problem} />}
-        <button type="button" onClick={() => download(`${modelPath(props.model.name)}/page`, `${props.model.name}.html`).catch((error) => setProblem(messageOf(error)))}>
+        <button
+          type="button"
+          onClick={() =>
+            download(`${modelPath(props.model.name)}/page`, `${props.model.name}.html`).catch((error) =>
+              setProblem(messageOf(error)),
+            )
+          }
+        >
           Download the explain page
         </button>
       </>
@@ -179,11 +204,22 @@ function ExplainPage(props: { model: ModelInfo }) {
       </>
     );
   }
-  return <iframe class="explain" sandbox="allow-scripts" title={`Explain page of ${props.model.name}`} src={`/api/v1${modelPath(props.model.name)}/page`} />;
+  return (
+    <iframe
+      class="explain"
+      sandbox="allow-scripts"
+      title={`Explain page of ${props.model.name}`}
+      src={`/api/v1${modelPath(props.model.name)}/page`}
+    />
+  );
 }
 
 function lead(model: ModelInfo): string {
-  const what = { table: `rows of ${plural(model.columns.length, "column")}`, matrix: `rows of ${plural(model.dim, "number")}`, images: model.image ? `images of ${model.image.height} × ${model.image.width}` : "images" }[model.kind];
+  const what = {
+    table: `rows of ${plural(model.columns.length, "column")}`,
+    matrix: `rows of ${plural(model.dim, "number")}`,
+    images: model.image ? `images of ${model.image.height} × ${model.image.width}` : "images",
+  }[model.kind];
   const data = model.data ? ` ${plural(model.data.rows, "row")} of data, ${count(model.data.labelled)} with a label.` : "";
   return `A model of ${what} and ${plural(model.classes.length, "class", "classes")}${model.has_forest ? ", a flow with a forest beside it" : ", by a flow alone"}.${data}`;
 }

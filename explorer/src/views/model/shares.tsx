@@ -13,7 +13,14 @@ export function Shares(props: { classes: string[]; shares: number[]; intervals: 
           <span class="name">{props.classes[k]}</span>
           <span class="bar">
             <i style={{ width: `${(100 * share) / top}%`, background: classColour(k, shade) }} />
-            {props.intervals[k] && <b style={{ left: `${(100 * props.intervals[k][0]) / top}%`, width: `${(100 * (props.intervals[k][1] - props.intervals[k][0])) / top}%` }} />}
+            {props.intervals[k] && (
+              <b
+                style={{
+                  left: `${(100 * props.intervals[k][0]) / top}%`,
+                  width: `${(100 * (props.intervals[k][1] - props.intervals[k][0])) / top}%`,
+                }}
+              />
+            )}
           </span>
           <span class="value">{percent(share, 1)}</span>
         </li>

@@ -26,7 +26,12 @@ export function DataControls(props: { toy: ToyChoice; onToy: (toy: ToyChoice) =>
       <h2 id="data-heading">Data</h2>
       <div class="toys" role="group" aria-label="Toy problems">
         {TOYS.map(([name, text]) => (
-          <button key={name} type="button" aria-pressed={toy.name === name} onClick={() => props.onToy({ ...toy, name, labels: defaultLabels(name) })}>
+          <button
+            key={name}
+            type="button"
+            aria-pressed={toy.name === name}
+            onClick={() => props.onToy({ ...toy, name, labels: defaultLabels(name) })}
+          >
             <ToyIcon name={name} />
             {text}
           </button>
@@ -34,8 +39,23 @@ export function DataControls(props: { toy: ToyChoice; onToy: (toy: ToyChoice) =>
       </div>
       {toy.name && (
         <>
-          <Slider label="Labels" value={toy.labels} min={2} max={100} step={1} onInput={(labels) => props.onToy({ ...toy, labels })} hint="How many of the points carry a label" />
-          <Slider label="Points" value={toy.rows} min={100} max={2000} step={50} onInput={(rows) => props.onToy({ ...toy, rows })} />
+          <Slider
+            label="Labels"
+            value={toy.labels}
+            min={2}
+            max={100}
+            step={1}
+            onInput={(labels) => props.onToy({ ...toy, labels })}
+            hint="How many of the points carry a label"
+          />
+          <Slider
+            label="Points"
+            value={toy.rows}
+            min={100}
+            max={2000}
+            step={50}
+            onInput={(rows) => props.onToy({ ...toy, rows })}
+          />
         </>
       )}
     </section>
@@ -62,23 +82,47 @@ export function BrushControls(props: {
       <h2 id="draw-heading">Draw</h2>
       <div class="brushes" role="group" aria-label="Brush">
         {Array.from({ length: props.classes }, (_, k) => (
-          <button key={k} type="button" class="swatch" aria-pressed={brush.kind === "label" && brush.k === k} aria-label={`Class ${k + 1}`} title={`Class ${k + 1} (key ${k + 1})`} onClick={() => props.onBrush({ kind: "label", k })}>
+          <button
+            key={k}
+            type="button"
+            class="swatch"
+            aria-pressed={brush.kind === "label" && brush.k === k}
+            aria-label={`Class ${k + 1}`}
+            title={`Class ${k + 1} (key ${k + 1})`}
+            onClick={() => props.onBrush({ kind: "label", k })}
+          >
             <svg viewBox="-8 -8 16 16" aria-hidden="true">
               <path d={markerPath(k)} fill={classColour(k, shade)} />
             </svg>
           </button>
         ))}
         {props.classes < 8 && (
-          <button type="button" class="swatch" aria-label="One more class" title="One more class" onClick={() => props.onClasses(props.classes + 1)}>
+          <button
+            type="button"
+            class="swatch"
+            aria-label="One more class"
+            title="One more class"
+            onClick={() => props.onClasses(props.classes + 1)}
+          >
             +
           </button>
         )}
       </div>
       <div class="brushes" role="group" aria-label="Brush without a class">
-        <button type="button" aria-pressed={brush.kind === "unlabelled"} title="Key 0" onClick={() => props.onBrush({ kind: "unlabelled" })}>
+        <button
+          type="button"
+          aria-pressed={brush.kind === "unlabelled"}
+          title="Key 0"
+          onClick={() => props.onBrush({ kind: "unlabelled" })}
+        >
           <i class="unlabelled-dot" /> Unlabelled
         </button>
-        <button type="button" aria-pressed={brush.kind === "erase"} title="Key e" onClick={() => props.onBrush({ kind: "erase" })}>
+        <button
+          type="button"
+          aria-pressed={brush.kind === "erase"}
+          title="Key e"
+          onClick={() => props.onBrush({ kind: "erase" })}
+        >
           Erase
         </button>
       </div>
@@ -94,22 +138,78 @@ export function BrushControls(props: {
   );
 }
 
-export function SettingControls(props: { settings: Settings; compare: boolean; onSettings: (settings: Settings) => void; onCompare: (on: boolean) => void }) {
+export function SettingControls(props: {
+  settings: Settings;
+  compare: boolean;
+  onSettings: (settings: Settings) => void;
+  onCompare: (on: boolean) => void;
+}) {
   const { settings } = props;
   const change = (part: Partial<Settings>) => props.onSettings({ ...settings, ...part });
   return (
     <section aria-labelledby="settings-heading">
       <h2 id="settings-heading">Model</h2>
-      <Switch label="Compare with labels alone" checked={props.compare} onChange={props.onCompare} hint="Fits a second model to the labelled points only" />
-      <Slider label="Consistency" value={settings.consistency} min={0} max={3} step={0.1} show={settings.consistency.toFixed(1)} onInput={(consistency) => change({ consistency })} hint="Weight of the consistency term: two perturbed views of a point should get the same class (paper, section 4)" />
-      <Slider label="Distance of means r" value={settings.r} min={0.5} max={8} step={0.1} show={settings.r.toFixed(1)} onInput={(r) => change({ r })} hint="How far from the origin the Gaussians of the classes are" />
-      <Slider label="Coupling layers" value={settings.couplings} min={2} max={16} step={1} onInput={(couplings) => change({ couplings })} hint="Affine coupling layers of the flow (RealNVP)" />
+      <Switch
+        label="Compare with labels alone"
+        checked={props.compare}
+        onChange={props.onCompare}
+        hint="Fits a second model to the labelled points only"
+      />
+      <Slider
+        label="Consistency"
+        value={settings.consistency}
+        min={0}
+        max={3}
+        step={0.1}
+        show={settings.consistency.toFixed(1)}
+        onInput={(consistency) => change({ consistency })}
+        hint="Weight of the consistency term: two perturbed views of a point should get the same class (paper, section 4)"
+      />
+      <Slider
+        label="Distance of means r"
+        value={settings.r}
+        min={0.5}
+        max={8}
+        step={0.1}
+        show={settings.r.toFixed(1)}
+        onInput={(r) => change({ r })}
+        hint="How far from the origin the Gaussians of the classes are"
+      />
+      <Slider
+        label="Coupling layers"
+        value={settings.couplings}
+        min={2}
+        max={16}
+        step={1}
+        onInput={(couplings) => change({ couplings })}
+        hint="Affine coupling layers of the flow (RealNVP)"
+      />
       <Slider label="Steps" value={settings.steps} min={100} max={5000} step={100} onInput={(steps) => change({ steps })} />
-      <Switch label="EM for the mixture" checked={settings.em} onChange={(em) => change({ em })} hint="Means and shares of the mixture by expectation–maximisation instead of fixed" />
+      <Switch
+        label="EM for the mixture"
+        checked={settings.em}
+        onChange={(em) => change({ em })}
+        hint="Means and shares of the mixture by expectation–maximisation instead of fixed"
+      />
       <details>
         <summary>More settings</summary>
-        <Slider label="Hidden units" value={settings.hidden} min={8} max={256} step={8} onInput={(hidden) => change({ hidden })} />
-        <Slider label="Learning rate" value={Math.log10(settings.learning_rate)} min={-4} max={-1.5} step={0.05} show={settings.learning_rate.toPrecision(2)} onInput={(log) => change({ learning_rate: Number((10 ** log).toPrecision(2)) })} />
+        <Slider
+          label="Hidden units"
+          value={settings.hidden}
+          min={8}
+          max={256}
+          step={8}
+          onInput={(hidden) => change({ hidden })}
+        />
+        <Slider
+          label="Learning rate"
+          value={Math.log10(settings.learning_rate)}
+          min={-4}
+          max={-1.5}
+          step={0.05}
+          show={settings.learning_rate.toPrecision(2)}
+          onInput={(log) => change({ learning_rate: Number((10 ** log).toPrecision(2)) })}
+        />
         <Slider label="Seed" value={settings.seed} min={0} max={99} step={1} onInput={(seed) => change({ seed })} />
       </details>
     </section>
@@ -140,7 +240,8 @@ function markerPath(k: number): string {
       lineTo: (x, y) => void parts.push(`L${n(x)} ${n(y)}`),
       closePath: () => void parts.push("Z"),
       rect: (x, y, w, h) => void parts.push(`M${n(x)} ${n(y)}h${n(w)}v${n(h)}h${n(-w)}Z`),
-      arc: (x, y, r) => void parts.push(`M${n(x - r)} ${n(y)}a${n(r)} ${n(r)} 0 1 0 ${n(2 * r)} 0a${n(r)} ${n(r)} 0 1 0 ${n(-2 * r)} 0Z`),
+      arc: (x, y, r) =>
+        void parts.push(`M${n(x - r)} ${n(y)}a${n(r)} ${n(r)} 0 1 0 ${n(2 * r)} 0a${n(r)} ${n(r)} 0 1 0 ${n(-2 * r)} 0Z`),
     },
     k,
     0,

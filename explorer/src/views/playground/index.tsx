@@ -1,29 +1,28 @@
 /** The playground: draw, fit, watch. */
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { get, messageOf, saveBlob } from "../../core/api";
-import { plural } from "../../core/format";
-import { href, replaceRoute, route } from "../../core/route";
-import type { Settings, ToyName } from "../../core/types";
-import { INK, shade } from "../../core/theme";
+import { get, messageOf } from "../../core/api";
+import { replaceRoute } from "../../core/route";
+import type { Settings } from "../../core/types";
 import { Failure, Switch } from "../../ui/parts";
 import { useLatest } from "../../ui/hooks";
-import { BrushControls, DataControls, SettingControls, TOYS, type ToyChoice, defaultLabels } from "./controls";
+import { DEFAULTS, addressOf, addressed } from "./address";
+import { BrushControls, DataControls, SettingControls, type ToyChoice } from "./controls";
 import { type Brush, DataPanel, LatentPanel } from "./panel";
-import { BLANK_BOX, type Box, EMPTY, type Points, added, boxOf, erased, obstacle, usedClasses } from "./points";
+import { BLANK_BOX, type Box, EMPTY, type Points, added, boxOf, erased, obstacle, summary, usedClasses } from "./points";
 import { Run } from "./run";
+import { SharingButtons, useSharing } from "./sharing";
 import { Transport } from "./transport";
 
-const DEFAULTS: Settings = { steps: 1000, r: 3, couplings: 6, hidden: 64, consistency: 1, em: false, learning_rate: 0.003, seed: 0 };
 const REPLAY_MS = 45;
 
 export function Playground() {
   const start = useRef(addressed());
   const [toy, setToy] = useState<ToyChoice>(start.current.toy);
-  const [points, setPoints] = useState<Points>(EMPTY);
-  const [box, setBox] = useState<Box>(BLANK_BOX);
+  const [points, setPoints] = useState<Points>(start.current.drawn ?? EMPTY);
+  const [box, setBox] = useState<Box>(start.current.drawn ? boxOf(start.current.drawn.xy) : BLANK_BOX);
   const [past, setPast] = useState<Points[]>([]);
   const [brush, setBrush] = useState<Brush>({ kind: "label", k: 0 });
-  const [classes, setClasses] = useState(2);
+  const [classes, setClasses] = useState(Math.max(2, ...usedClasses(start.current.drawn?.labels ?? []).map((k) => k + 1)));
   const [settings, setSettings] = useState<Settings>(DEFAULTS);
   const [compare, setCompare] = useState(start.current.compare);
   const [showUnlabelled, setShowUnlabelled] = useState(true);
@@ -49,7 +48,10 @@ export function Playground() {
     if (!wanted.name) return;
     try {
       const query = new URLSearchParams({ labels: String(wanted.labels), rows: String(wanted.rows), seed: String(wanted.seed) });
-      const data = await get<{ points: [number, number][]; labels: (number | null)[]; truth?: number[] | null }>(`/playground/toys/${wanted.name}?${query}`, signal);
+      const data = await get<{ points: [number, number][]; labels: (number | null)[]; truth?: number[] | null }>(
+        `/playground/toys/${wanted.name}?${query}`,
+        signal,
+      );
       setPoints({ xy: data.points, labels: data.labels, truth: data.truth ?? null, toy: wanted.name });
       setBox(boxOf(data.points));
       setClasses((n) => Math.max(n, ...usedClasses(data.labels).map((k) => k + 1)));
@@ -86,7 +88,11 @@ export function Playground() {
   const covered = frame?.grid;
   useEffect(() => {
     if (!covered) return;
-    const far = Math.abs(covered.x0 - box.x0) + Math.abs(covered.x1 - box.x1) + Math.abs(covered.y0 - box.y0) + Math.abs(covered.y1 - box.y1);
+    const far =
+      Math.abs(covered.x0 - box.x0) +
+      Math.abs(covered.x1 - box.x1) +
+      Math.abs(covered.y0 - box.y0) +
+      Math.abs(covered.y1 - box.y1);
     if (far > 0.01 * (box.x1 - box.x0)) setBox({ x0: covered.x0, x1: covered.x1, y0: covered.y0, y1: covered.y1 });
   }, [run?.job, frames.length > 0]);
 
@@ -162,6 +168,20 @@ export function Playground() {
     edit(() => last);
   };
 
+  const sharing = useSharing({
+    panels,
+    run,
+    frame,
+    points,
+    address: () => addressOf(toy, settings, compare),
+    onFilm: (index) => {
+      setPlaying(false);
+      setFollowing(false);
+      setAt(index);
+    },
+    onFilmed: () => setFollowing(true),
+  });
+
   const used = useMemo(() => usedClasses(points.labels), [points]);
   const common = { points, classes: used, showUnlabelled };
   const two = compare && (run === null || run.alone.length > 0 || run.live());
@@ -194,16 +214,37 @@ export function Playground() {
           )}
           <p class="summary">{summary(points)}</p>
           <Switch label="Show unlabelled" checked={showUnlabelled} onChange={setShowUnlabelled} />
-          <button type="button" class="quiet" disabled={!frame} onClick={() => panels.current && savePicture(panels.current)}>
-            Save picture
-          </button>
+          <SharingButtons sharing={sharing} />
         </div>
         {failed && <Failure message={failed} />}
         <div class={`stagegrid${two ? " two" : ""}`}>
           <div class="panels" ref={panels}>
-            <DataPanel {...common} title={two ? "All points" : "Data x"} subtitle="data and decision regions" frame={frame} box={box} brush={brush} onDraw={draw} onStroke={() => setPast((old) => [...old.slice(-49), points])} />
-            {two && <DataPanel {...common} title="Labels alone" subtitle="unlabelled points unused" frame={alone} box={box} brush={null} />}
-            <LatentPanel {...common} title={two ? "All points" : "Latent z = f(x)"} subtitle={two ? "latent space z = f(x)" : "a Gaussian for each class"} frame={frame} />
+            <DataPanel
+              {...common}
+              title={two ? "All points" : "Data x"}
+              subtitle="data and decision regions"
+              frame={frame}
+              box={box}
+              brush={brush}
+              onDraw={draw}
+              onStroke={() => setPast((old) => [...old.slice(-49), points])}
+            />
+            {two && (
+              <DataPanel
+                {...common}
+                title="Labels alone"
+                subtitle="unlabelled points unused"
+                frame={alone}
+                box={box}
+                brush={null}
+              />
+            )}
+            <LatentPanel
+              {...common}
+              title={two ? "All points" : "Latent z = f(x)"}
+              subtitle={two ? "latent space z = f(x)" : "a Gaussian for each class"}
+              frame={frame}
+            />
             {two && <LatentPanel {...common} title="Labels alone" subtitle="latent space z = f(x)" frame={alone} />}
           </div>
           <div class="beside">
@@ -248,68 +289,14 @@ function Reading(props: { two: boolean }) {
   return (
     <div class="reading">
       <p>
-        The flow <i>f</i> is invertible: it bends the plane until each class lies on a Gaussian of its own (rings at one and two standard deviations, + its mean). Where the tint fades, the model is unsure.
+        The flow <i>f</i> is invertible: it bends the plane until each class lies on a Gaussian of its own (rings at one and two
+        standard deviations, + its mean). Where the tint fades, the model is unsure.
       </p>
-      {props.two && <p>Unlabelled points say where the data are, so the boundary keeps out of their way. With labels alone it goes anywhere.</p>}
+      {props.two && (
+        <p>
+          Unlabelled points say where the data are, so the boundary keeps out of their way. With labels alone it goes anywhere.
+        </p>
+      )}
     </div>
   );
-}
-
-function summary(points: Points): string {
-  const labelled = points.labels.filter((label) => label !== null).length;
-  if (points.xy.length === 0) return "No points yet";
-  return `${plural(points.xy.length, "point")}, ${labelled} with a label, ${plural(usedClasses(points.labels).length, "class", "classes")}`;
-}
-
-/** The panels side by side as one PNG. */
-function savePicture(area: HTMLElement): void {
-  const canvases = [...area.querySelectorAll("canvas")];
-  if (canvases.length === 0) return;
-  const [size, gap] = [canvases[0].width, Math.round(canvases[0].width / 40)];
-  const columns = 2;
-  const rows = Math.ceil(canvases.length / columns);
-  const sheet = document.createElement("canvas");
-  sheet.width = columns * size + (columns + 1) * gap;
-  sheet.height = rows * size + (rows + 1) * gap;
-  const context = sheet.getContext("2d");
-  if (!context) return;
-  const ink = INK[shade.get()];
-  context.fillStyle = ink.page;
-  context.fillRect(0, 0, sheet.width, sheet.height);
-  canvases.forEach((canvas, i) => {
-    const [x, y] = [gap + (i % columns) * (size + gap), gap + Math.floor(i / columns) * (size + gap)];
-    context.fillStyle = ink.panel;
-    context.fillRect(x, y, size, size);
-    context.drawImage(canvas, x, y, size, size);
-  });
-  sheet.toBlob((blob) => blob && saveBlob(blob, "flowgmm-playground.png"));
-}
-
-/** What the address asks for: #/playground?toy=moons&labels=10&r=3. */
-function addressed(): { toy: ToyChoice; settings: Partial<Settings>; compare: boolean } {
-  const { query, view } = route.get();
-  const asked = view === "playground" ? query : new URLSearchParams();
-  const given = TOYS.find(([toy]) => toy === asked.get("toy"))?.[0];
-  const name: ToyName = given ?? "moons";
-  const settings: Partial<Settings> = {};
-  for (const key of ["steps", "r", "couplings", "hidden", "consistency", "learning_rate", "seed"] as const) {
-    const text = asked.get(key);
-    if (text !== null && Number.isFinite(Number(text))) settings[key] = Number(text);
-  }
-  if (asked.has("em")) settings.em = asked.get("em") === "1";
-  const whole = (text: string | null, otherwise: number, low: number, high: number) => {
-    const value = Math.round(Number(text));
-    return text !== null && value >= low && value <= high ? value : otherwise;
-  };
-  return {
-    toy: { name, labels: whole(asked.get("labels"), defaultLabels(name), 2, 100), rows: whole(asked.get("rows"), 500, 100, 2000) },
-    settings,
-    compare: asked.has("compare") ? asked.get("compare") === "1" : false,
-  };
-}
-
-function addressOf(toy: ToyChoice, settings: Settings, compare: boolean): string {
-  const { em, ...numbers } = settings;
-  const kept = Object.fromEntries(Object.entries(numbers).filter(([key, value]) => typeof value === "number" && key in DEFAULTS));
-  return href("playground", null, { toy: toy.name, labels: toy.labels, rows: toy.rows, ...kept, em: em ? 1 : 0, compare: compare ? 1 : 0 });
 }

@@ -18,7 +18,9 @@ interface Shown {
   showUnlabelled: boolean;
 }
 
-export function DataPanel(props: Shown & { box: Box; brush: Brush | null; onDraw?: (xy: [number, number][]) => void; onStroke?: () => void }) {
+export function DataPanel(
+  props: Shown & { box: Box; brush: Brush | null; onDraw?: (xy: [number, number][]) => void; onStroke?: () => void },
+) {
   const [attach, { width: size }] = useSize<HTMLDivElement>();
   const [cursor, setCursor] = useState<[number, number] | null>(null);
   const last = useRef<[number, number] | null>(null);
@@ -29,7 +31,10 @@ export function DataPanel(props: Shown & { box: Box; brush: Brush | null; onDraw
     (context) => {
       drawData(context, size, props.box, props.points, props.frame, look, props.showUnlabelled);
       if (!cursor) return;
-      const [x, y] = [((cursor[0] - props.box.x0) / (props.box.x1 - props.box.x0)) * size, ((props.box.y1 - cursor[1]) / (props.box.y1 - props.box.y0)) * size];
+      const [x, y] = [
+        ((cursor[0] - props.box.x0) / (props.box.x1 - props.box.x0)) * size,
+        ((props.box.y1 - cursor[1]) / (props.box.y1 - props.box.y0)) * size,
+      ];
       context.strokeStyle = look.ink.text;
       context.beginPath();
       context.arc(x, y, 8, 0, 2 * Math.PI);
@@ -75,7 +80,12 @@ export function DataPanel(props: Shown & { box: Box; brush: Brush | null; onDraw
     if (!props.onDraw) return;
     const step = (props.box.x1 - props.box.x0) / (event.shiftKey ? 100 : 25);
     const [x, y] = cursor ?? [(props.box.x0 + props.box.x1) / 2, (props.box.y0 + props.box.y1) / 2];
-    const moves: Record<string, [number, number]> = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, step], ArrowDown: [0, -step] };
+    const moves: Record<string, [number, number]> = {
+      ArrowLeft: [-step, 0],
+      ArrowRight: [step, 0],
+      ArrowUp: [0, step],
+      ArrowDown: [0, -step],
+    };
     if (moves[event.key]) {
       const [dx, dy] = moves[event.key];
       setCursor([Math.min(props.box.x1, Math.max(props.box.x0, x + dx)), Math.min(props.box.y1, Math.max(props.box.y0, y + dy))]);
@@ -93,7 +103,11 @@ export function DataPanel(props: Shown & { box: Box; brush: Brush | null; onDraw
           ref={canvas}
           class={drawable ? "drawable" : ""}
           role={drawable ? "application" : "img"}
-          aria-label={drawable ? `${props.title}: draw points. Arrow keys move the cursor, Enter places a point.` : `${props.title}, ${props.subtitle}`}
+          aria-label={
+            drawable
+              ? `${props.title}: draw points. Arrow keys move the cursor, Enter places a point.`
+              : `${props.title}, ${props.subtitle}`
+          }
           tabIndex={drawable ? 0 : undefined}
           onPointerDown={down}
           onPointerMove={move}

@@ -1,4 +1,5 @@
 /** The points of a playground: where they are, and their labels. */
+import { plural } from "../../core/format";
 import type { ToyName } from "../../core/types";
 
 export interface Points {
@@ -70,4 +71,11 @@ export function obstacle(points: Points): string | null {
   if (classes === 1) return "Labels of a second class are needed.";
   if (points.xy.length < 10) return "A few more points, please: ten at least.";
   return null;
+}
+
+/** How many points, labels and classes. */
+export function summary(points: Points): string {
+  const labelled = points.labels.filter((label) => label !== null).length;
+  if (points.xy.length === 0) return "No points yet";
+  return `${plural(points.xy.length, "point")}, ${labelled} with a label, ${plural(usedClasses(points.labels).length, "class", "classes")}`;
 }

@@ -13,9 +13,24 @@ export interface Look {
   classes: number[];
 }
 
-export function drawData(context: CanvasRenderingContext2D, size: number, box: Box, points: Points, frame: Frame | null, look: Look, showUnlabelled: boolean): void {
+export function drawData(
+  context: CanvasRenderingContext2D,
+  size: number,
+  box: Box,
+  points: Points,
+  frame: Frame | null,
+  look: Look,
+  showUnlabelled: boolean,
+): void {
   const f: Frame2 = { ...box, width: size, height: size };
-  if (frame) drawRegions(context, frame.grid, f, look.classes.map((k) => classColour(k, look.shade)), withAlpha(look.ink.text, 0.55));
+  if (frame)
+    drawRegions(
+      context,
+      frame.grid,
+      f,
+      look.classes.map((k) => classColour(k, look.shade)),
+      withAlpha(look.ink.text, 0.55),
+    );
   const small = dotSize(points.xy.length, size);
   if (showUnlabelled) {
     const path = new Path2D();
@@ -28,7 +43,14 @@ export function drawData(context: CanvasRenderingContext2D, size: number, box: B
   labelled(context, points, look, size, (i) => [toX(f, points.xy[i][0]), toY(f, points.xy[i][1])], false);
 }
 
-export function drawLatent(context: CanvasRenderingContext2D, size: number, points: Points, frame: Frame | null, look: Look, showUnlabelled: boolean): void {
+export function drawLatent(
+  context: CanvasRenderingContext2D,
+  size: number,
+  points: Points,
+  frame: Frame | null,
+  look: Look,
+  showUnlabelled: boolean,
+): void {
   if (!frame || frame.means.length === 0) return;
   const f: Frame2 = { ...latentBox(frame.means), width: size, height: size };
   const colours = look.classes.map((k) => classColour(k, look.shade));
@@ -70,7 +92,14 @@ export function drawLatent(context: CanvasRenderingContext2D, size: number, poin
   }
 }
 
-function labelled(context: CanvasRenderingContext2D, points: Points, look: Look, size: number, place: (i: number) => [number, number], thin: boolean): void {
+function labelled(
+  context: CanvasRenderingContext2D,
+  points: Points,
+  look: Look,
+  size: number,
+  place: (i: number) => [number, number],
+  thin: boolean,
+): void {
   const many = points.labels.reduce<number>((n, label) => n + (label === null ? 0 : 1), 0) > 60;
   const r = (many ? 3.2 : 5.2) * Math.min(1, Math.max(0.6, size / 340)) * (thin && many ? 0.9 : 1);
   points.labels.forEach((label, i) => {

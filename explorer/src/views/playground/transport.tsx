@@ -23,9 +23,17 @@ export function Transport(props: {
   const frame: Frame | undefined = frames[props.at];
   const moving = run?.status === "training" || run?.status === "starting";
   const last = Math.max(0, frames.length - 1);
-  const lines = run ? [curve("all points", ink.text, run.all, false), ...(run.alone.length > 0 ? [curve("labels alone", ink.faint, run.alone, true)] : [])] : [];
+  const lines = run
+    ? [
+        curve("all points", ink.text, run.all, false),
+        ...(run.alone.length > 0 ? [curve("labels alone", ink.faint, run.alone, true)] : []),
+      ]
+    : [];
   const known = frames.length > 0 && frames[0].accuracy !== null;
-  const scores = lines.length > 1 && known ? lines.map((line, i) => ({ ...line, y: (i === 0 ? run!.all : run!.alone).map((f) => f.accuracy ?? NaN) })) : [];
+  const scores =
+    lines.length > 1 && known
+      ? lines.map((line, i) => ({ ...line, y: (i === 0 ? run!.all : run!.alone).map((f) => f.accuracy ?? NaN) }))
+      : [];
   return (
     <section class="transport" aria-label="Time">
       <div class="buttons">
@@ -38,7 +46,12 @@ export function Transport(props: {
             <Icon d="M4 2.5v11l9-5.5z" /> {run?.status === "paused" ? "Resume" : "Replay"}
           </button>
         )}
-        <button type="button" onClick={props.onStep} disabled={!run || moving || (run.status !== "paused" && props.at >= last)} title="One frame on">
+        <button
+          type="button"
+          onClick={props.onStep}
+          disabled={!run || moving || (run.status !== "paused" && props.at >= last)}
+          title="One frame on"
+        >
           <Icon d="M3 2.5v11l7-5.5zM11 3h2v10h-2z" /> Step
         </button>
         <button type="button" class="live" aria-pressed={props.following} onClick={props.onLive} disabled={frames.length === 0}>
