@@ -12,7 +12,6 @@ mod common;
 #[path = "../../examples/book/pages/mod.rs"]
 mod pages;
 #[path = "../../../encoder/tests/common/mod.rs"]
-#[allow(dead_code)] // its other tests use the rest
 mod tiny;
 
 mod blocks;
