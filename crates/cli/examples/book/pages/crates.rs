@@ -10,10 +10,12 @@ pub fn all(root: &Path) -> Result<Vec<Page>, String> {
     let mut names: Vec<String> =
         entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
-    names.iter().map(|name| page(root, name)).collect()
+    let pages = names.iter().map(|name| page(root, name));
+    pages.filter_map(Result::transpose).collect()
 }
 
-fn page(root: &Path, name: &str) -> Result<Page, String> {
+/// The page of a crate; nothing if its front page has no example, which a test of the book names.
+fn page(root: &Path, name: &str) -> Result<Option<Page>, String> {
     let read = |file: &str| {
         let path = root.join("crates").join(name).join(file);
         fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
@@ -26,13 +28,13 @@ fn page(root: &Path, name: &str) -> Result<Page, String> {
         .map_while(|line| line.strip_prefix("//!").map(|line| line.strip_prefix(' ').unwrap_or(line)))
         .collect();
     let first: Vec<&str> = front.iter().copied().take_while(|line| !line.is_empty()).collect();
-    let example = example(&front).ok_or_else(|| format!("crates/{name} has no example on its front page"))?;
+    let Some(example) = example(&front) else { return Ok(None) };
     let first = without_links(&first.join("\n"));
     let text = format!(
         "# {called}\n\n{first}\n\n```rust\n{example}```\n\nA crate of flowgmm, semi-supervised learning with normalizing flows: few \
          labels, many rows, one model.\nMIT or Apache-2.0, at your choice.\n"
     );
-    Ok(Page { path: format!("crates/{name}/README.md"), text })
+    Ok(Some(Page { path: format!("crates/{name}/README.md"), text }))
 }
 
 /// The first example in Rust, without its hidden lines.

@@ -204,19 +204,17 @@ fn helps(summary: &Summary) -> Option<String> {
         };
         let half = T_OF_TEN_DRAWS * found.sd / (found.n as f64).sqrt();
         let (low, high) = (found.mean - half, found.mean + half);
-        let colour = if low > 0.0 {
-            2
-        } else if high < 0.0 {
-            3
-        } else {
-            0
+        let colour = match (low > 0.0, high < 0.0) {
+            (true, _) => 2, // they help
+            (_, true) => 0, // they hurt
+            _ => 1,
         };
         estimates.push(Estimate { name: row.dataset.clone(), value: found.mean, low, high, colour });
     }
     estimates.sort_by(|a, b| b.value.total_cmp(&a.value));
     let plot = Intervals {
         title: "What unlabelled rows change".into(),
-        x_label: "points of accuracy, with less without".into(),
+        x_label: "difference in points of accuracy".into(),
         reference: Some(0.0),
         estimates,
         ..Intervals::default()

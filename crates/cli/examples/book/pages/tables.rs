@@ -220,7 +220,8 @@ pub fn paper(root: &Path) -> String {
     let mut out = String::new();
     for item in paper::items() {
         out += &format!(
-            "\n### {}\n\n```text\n{}\n```\n\nCost: {}.\n",
+            "\n### `{}`: {}\n\n```text\n{}\n```\n\nCost: {}.\n",
+            item.id,
             item.title,
             item.commands().join("\n"),
             item.cost
