@@ -158,14 +158,17 @@ def measure_covtype(arguments: argparse.Namespace) -> dict[str, Any]:
             fit = {"workers": workers, "seconds": time.monotonic() - began, "digest": model.digest(), "held": model.workers}
             print(fit, flush=True)
             found["fits"].append(fit)
+            save(found, arguments)
         scored = model.transform(rows).selectExpr("avg(cast(prediction = truth as double)) as accuracy").first()
         found["accuracy"] = scored["accuracy"]
+        save(found, arguments)
         spark.stop()
         names = [f"x{j}" for j in range(54)]
         began = time.monotonic()
         shards = {"train.shards": arguments.shards, "sample": arguments.sample}
         alone = FlowGMMClassifier(steps=arguments.steps, settings=shards, verbose=0).fit(frame[names], frame["y"])
         found["one_machine"] = {"seconds": time.monotonic() - began, "equal": alone.model_.to_bytes() == model.to_bytes()}
+        save(found, arguments)
         began = time.monotonic()
         plain = FlowGMMClassifier(steps=arguments.steps, verbose=0).fit(frame[names], frame["y"])
         accuracy = plain.score(frame[names], frame["truth"])
@@ -254,19 +257,18 @@ def measure_steps(arguments: argparse.Namespace) -> dict[str, Any]:
     generator = np.random.default_rng(0)
     X = generator.normal(size=(4000, 50))
     y = np.where(np.arange(4000) < 40, np.arange(4000) % 2, -1)
-    for depth, hidden in ((4, [64]), (8, [256]), (8, [512, 512])):
-        for batch, shards in ((256, 8), (4096, 8), (256, None)):
+    for depth, hidden in ((4, [64]), (8, [256]), (8, [256, 256])):
+        for batch, shards in ((256, 8), (2048, 8), (256, None)):
             took = []
-            for steps in (20, 120):  # what is not a step falls out of the difference
+            for steps in (10, 60):  # what is not a step falls out of the difference
                 began = time.monotonic()
                 shape = {"depth": depth, "hidden": hidden, "batch_unlabelled": batch, "batch_labelled": 40}
                 cut = None if shards is None else {"train.shards": shards}
-                model = FlowGMMClassifier(preset="paper", steps=steps, settings=cut, n_jobs=1, verbose=0, **shape).fit(X, y)
+                FlowGMMClassifier(preset="paper", steps=steps, settings=cut, n_jobs=1, verbose=0, **shape).fit(X, y)
                 took.append(time.monotonic() - began)
-            means = 2 * 50
             weights = sum(a * b + b for a, b in zip([25, *hidden], [*hidden, 50])) * depth
-            entry = {"parameters": weights, "means": means, "batch": batch, "shards": shards,
-                     "seconds": (took[1] - took[0]) / 100, "latent": model.model_.latent_dim()}
+            entry = {"parameters": weights, "batch": batch, "shards": shards,
+                     "seconds": (took[1] - took[0]) / 50}
             print(entry, flush=True)
             found["steps"].append(entry)
     for workers in arguments.workers:
@@ -286,7 +288,7 @@ def measure_steps(arguments: argparse.Namespace) -> dict[str, Any]:
             args = next(json.loads(m) for m in context.allGather(json.dumps(where)) if m != "null")
             with collective.CommunicatorContext(dmlc_task_id=f"{context.partitionId():06}", **args):
                 reduce = _workers._reduce(collective)
-                for parameters in (10, 1_000, 10_000, 100_000, 1_000_000, 5_000_000):
+                for parameters in (10, 1_000, 10_000, 100_000, 1_000_000):
                     values = np.ones(parameters, dtype=np.int64)
                     times = []
                     for _ in range(20):
@@ -318,10 +320,15 @@ def main() -> None:
     arguments = parser.parse_args()
     measures = {"steps": measure_steps, "covtype": measure_covtype, "killed": measure_killed, "scoring": measure_scoring}
     found = measures[arguments.what](arguments)
+    save(found, arguments)
+    print(json.dumps(found, indent=1))
+
+
+def save(found: dict[str, Any], arguments: argparse.Namespace) -> None:
+    """Writes what is found so far."""
     found["machine"]["load_after"] = os.getloadavg()[0]
     arguments.results.mkdir(parents=True, exist_ok=True)
     (arguments.results / f"{arguments.what}.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    print(json.dumps(found, indent=1))
 
 
 if __name__ == "__main__":

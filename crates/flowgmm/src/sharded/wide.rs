@@ -80,7 +80,8 @@ pub(crate) fn widened(
     count: usize,
 ) -> Result<(TrainingRows, Vec<Shard>)> {
     let mut shards: Vec<Shard> = (0..count).map(|number| Shard { number, ..Shard::default() }).collect();
-    let sampled = keys.len();
+    let (mut is_own, sampled) = (vec![false; count], keys.len());
+    own.iter().for_each(|&shard| is_own[shard] = true);
     for (row, &key) in keys.iter().enumerate() {
         shards[shard_of(key, count)].rows.push(row);
     }
@@ -88,7 +89,7 @@ pub(crate) fn widened(
     order.sort_by_key(|&row| pool_keys[row]);
     for row in order {
         let shard = shard_of(pool_keys[row], count);
-        if !own.contains(&shard) {
+        if !is_own[shard] {
             let message = format!("a row of shard {shard} came to the worker of shards {own:?}");
             return Err(Error::Workers(message));
         }
@@ -99,7 +100,7 @@ pub(crate) fn widened(
             shards[shard_of(keys[row], count)].taught.push(at);
         }
     }
-    shards.retain(|shard| own.contains(&shard.number));
+    shards.retain(|shard| is_own[shard.number]);
     let mut unlabelled = Arc::unwrap_or_clone(rows.unlabelled);
     unlabelled.append(pool);
     Ok((TrainingRows { unlabelled: unlabelled.into(), ..rows }, shards))
