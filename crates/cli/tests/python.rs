@@ -24,7 +24,7 @@ const EXTRAS: [&str; 12] = [
     "nbclient",
     "ipykernel",
     "tritonclient[http]", // asks a server, as its own clients would
-    "pyspark==4.3.0", // its tests also need Java
+    "pyspark==4.3.0",     // its tests also need Java
     "xgboost-cpu>=3.2,<4",
 ];
 
