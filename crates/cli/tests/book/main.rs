@@ -111,14 +111,25 @@ fn rust_in_the_book_is_a_doctest() {
     }
 }
 
-/// Examples in Python are in pages that the tests of the Python package run.
+/// Examples in Python are in pages that tests of the Python package name.
 #[test]
 fn python_in_the_book_is_run() {
-    let files = fs::read_dir(root().join("python/tests")).unwrap().flatten();
-    let tests: String = files.map(|file| fs::read_to_string(file.path()).unwrap_or_default()).collect();
+    let tests = texts_below(&root().join("python/tests"));
     for page in pages::names(&root()) {
+        let name = page.rsplit('/').next().expect("a file");
         if blocks(&read(&page)).iter().any(|block| block.kind == "python") {
-            assert!(tests.contains(&format!("\"{page}\"")), "{page} is named by no test of python/tests");
+            assert!(tests.contains(name), "{page} is named by no test of python/tests");
         }
     }
+}
+
+/// All Python below a directory.
+fn texts_below(directory: &Path) -> String {
+    let entries = fs::read_dir(directory).unwrap().flatten().map(|entry| entry.path());
+    let text = |path: PathBuf| match path.is_dir() {
+        true => texts_below(&path),
+        false if path.extension().is_some_and(|ending| ending == "py") => fs::read_to_string(&path).unwrap(),
+        false => String::new(),
+    };
+    entries.map(text).collect()
 }
