@@ -1,9 +1,10 @@
-"""FlowGMM where the data already are: a ``pyspark.ml`` estimator for tables of any size, few rows of which have a label.
+"""FlowGMM where the data already are: a ``pyspark.ml`` estimator for tables of any size, few rows of which have a label::
 
-    >>> from flowgmm.spark import FlowGMMClassifier                                             # doctest: +SKIP
-    >>> classifier = FlowGMMClassifier(features_col=["age", "income", "city"], label_col="churned", num_workers=4)
-    >>> model = classifier.fit(frame)                         # a null label is an unlabelled row  # doctest: +SKIP
-    >>> model.transform(frame).select("prediction", "probability", "log_p", "typicality").show()   # doctest: +SKIP
+    from flowgmm.spark import FlowGMMClassifier
+
+    classifier = FlowGMMClassifier(features_col=["age", "income", "city"], label_col="churned", num_workers=4)
+    model = classifier.fit(frame)                  # a null label is an unlabelled row
+    model.transform(frame).select("prediction", "probability", "log_p", "typicality").show()
 
 How a fit goes::
 

@@ -5,11 +5,11 @@
 //!
 //! ```text
 //! m = max over workers and shards of |g|           one max-reduce
-//! e = 61 - ceil(log2 S) - (exponent of m + 1)      so that S numbers of at most m 2^e add up to less than 2^62
+//! e = 49 - exponent of m                           so that |g| 2^e < 2^50, and 4096 of them add up to less than 2^62
 //! sum = 2^-e sum_s round(g_s 2^e)                  one integer sum-reduce
 //! ```
 //!
-//! A number of single precision has 24 binary digits: with eight shards, what is larger than m / 2^34 is not rounded at all.
+//! A number of single precision has 24 binary digits: what is larger than m / 2^26 is not rounded at all.
 
 use std::fmt::Debug;
 
@@ -40,28 +40,31 @@ impl Reduce for Local {
 }
 
 /// Numbers as multiples of 2^-e.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct FixedPoint {
-    e: i32,
+    scale: f64, // 2^e
 }
 
+/// 1.5 * 2^52: the sum with a number below 2^51 is rounded to a whole number, to even ones in the middle, in the last bits of its
+/// significand. Ten times as fast as a rounding function where the instruction set has none.
+const ROUNDING: f64 = 6_755_399_441_055_744.0;
+
 impl FixedPoint {
-    /// For up to `terms` numbers of magnitude at most `most`, which is finite.
-    pub(super) fn new(most: f64, terms: usize) -> Self {
-        let digits = usize::BITS - terms.max(1).saturating_sub(1).leading_zeros(); // ceil(log2 terms)
-        // 2^exponent <= most < 2^(exponent + 1); of 0 and of the smallest numbers it hardly matters.
+    /// For numbers of magnitude at most `most`, which is finite.
+    pub(super) fn new(most: f64) -> Self {
+        // 2^exponent <= most < 2^(exponent + 1); for 0 it does not matter.
         let exponent = if most > 0.0 { most.log2().floor() as i32 } else { 0 };
-        Self { e: (61 - digits as i32 - (exponent + 1)).clamp(-900, 900) }
+        Self { scale: 2f64.powi((49 - exponent).clamp(-900, 900)) }
     }
 
     /// The nearest multiple.
     pub(super) fn round(self, value: f64) -> i64 {
-        (value * 2f64.powi(self.e)).round_ties_even() as i64
+        (value * self.scale + ROUNDING).to_bits() as i64 - ROUNDING.to_bits() as i64
     }
 
     /// The number that a multiple stands for.
     pub(super) fn value(self, multiple: i64) -> f64 {
-        multiple as f64 * 2f64.powi(-self.e)
+        multiple as f64 / self.scale
     }
 }
 
@@ -72,14 +75,21 @@ mod tests {
     #[test]
     fn numbers_of_single_precision_survive_and_sums_do_not_overflow() {
         for most in [1e-30f32, 0.7, 1.0, 3.5e4, 2e38] {
-            let point = FixedPoint::new(f64::from(most), 8);
-            for value in [most, -most, most / 1e6, most / 1e9] {
+            let point = FixedPoint::new(f64::from(most));
+            for value in [most, -most, most / 1e3, -most / 1e7] {
                 assert_eq!(point.value(point.round(f64::from(value))) as f32, value, "{most} {value}");
             }
-            let sum = (0..8).fold(0i64, |sum, _| sum.checked_add(point.round(f64::from(most))).unwrap());
-            assert!((point.value(sum) / (8.0 * f64::from(most)) - 1.0).abs() < 1e-12);
+            let sum = (0..4096).fold(0i64, |sum, _| sum.checked_add(point.round(f64::from(most))).unwrap());
+            assert!((point.value(sum) / (4096.0 * f64::from(most)) - 1.0).abs() < 1e-12);
             assert_eq!(point.round(0.0), 0);
         }
-        assert_eq!(FixedPoint::new(0.0, 1).value(0), 0.0);
+        assert_eq!(FixedPoint::new(0.0).value(0), 0.0);
+    }
+
+    #[test]
+    fn the_nearest_multiple_is_found_and_the_even_one_in_the_middle() {
+        let point = FixedPoint { scale: 4.0 };
+        let rounded = [0.25, -0.25, 0.125, 0.375, -0.125, -0.375, 0.3, -0.3, 1e10].map(|v| point.round(v));
+        assert_eq!(rounded, [1, -1, 0, 2, 0, -2, 1, -1, 40_000_000_000]);
     }
 }

@@ -83,7 +83,7 @@ impl Trainer<'_> {
             .into_par_iter()
             .map(|part| part.backward(aligned.as_ref().map(|(weight, slope)| (weight / n, &slope.slope[..]))))
             .collect();
-        self.sum(backward, aligned.map(|(weight, mean)| (weight, mean.value)), batches.count(), reduce)
+        self.sum(backward, aligned.map(|(weight, mean)| (weight, mean.value)), reduce)
     }
 
     /// The mean posterior over all shards; `None` if there is no unlabelled row.
@@ -98,7 +98,7 @@ impl Trainer<'_> {
         }
         let k = self.rows.n_classes;
         // Probabilities of at most n rows; a posterior that is no number makes the loss no number.
-        let point = FixedPoint::new(n as f64, n);
+        let point = FixedPoint::new(n as f64);
         let mut sums = vec![0_i64; k + 1];
         for posterior in parts.iter().filter_map(|part| part.posterior.as_ref()) {
             for (at, value) in to_vec(posterior).into_iter().enumerate() {
@@ -121,7 +121,6 @@ impl Trainer<'_> {
         &self,
         parts: Vec<Backward>,
         aligned: Option<(f64, f64)>,
-        n_shards: usize,
         reduce: &mut dyn Reduce,
     ) -> Result<Gradient> {
         let lengths: Vec<usize> =
@@ -156,8 +155,7 @@ impl Trainer<'_> {
             let gradients = lengths.iter().map(|&n| self.state.model.place().vector(vec![0.0; n])).collect();
             return Ok(Gradient { loss: f64::NAN, terms: Vec::new(), gradients });
         }
-        let (of_gradients, of_terms) =
-            (FixedPoint::new(most[0], n_shards), FixedPoint::new(most[1], n_shards));
+        let (of_gradients, of_terms) = (FixedPoint::new(most[0]), FixedPoint::new(most[1]));
         let mut sums = vec![0_i64; n + 3 * names.len()];
         for part in &parts {
             sums[..n]
@@ -200,13 +198,11 @@ impl Trainer<'_> {
 
     /// A number that differs if the trained parameters do.
     fn digest(&self) -> f64 {
-        let mut hasher = blake3::Hasher::new();
+        let mut values = Vec::new();
         for theta in trained_values(&self.state.model) {
-            for value in to_vec(&theta) {
-                hasher.update(&value.to_le_bytes());
-            }
+            values.extend(to_vec(&theta).into_iter().flat_map(f64::to_le_bytes));
         }
-        let bytes = hasher.finalize();
+        let bytes = blake3::hash(&values);
         let digits = u64::from_le_bytes(bytes.as_bytes()[..8].try_into().expect("eight bytes"));
         (digits >> 12) as f64 // 52 digits: a whole number of double precision
     }
@@ -279,7 +275,10 @@ impl Forward {
             return Backward { gradient: Vec::new(), terms };
         };
         let gradients = gradients(&self.tracked, &loss.reshape([1]));
-        let gradient = gradients.iter().flat_map(|g| to_vec(g).into_iter().map(|v| v as f32)).collect();
+        let mut gradient = Vec::with_capacity(gradients.iter().map(|g| g.dims()[0]).sum());
+        for vector in gradients {
+            gradient.extend(vector.try_into_vec_as::<f32>().expect("a device that works can be read"));
+        }
         Backward { gradient, terms }
     }
 }

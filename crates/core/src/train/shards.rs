@@ -158,11 +158,6 @@ impl<'a> ShardedBatches<'a> {
         found
     }
 
-    /// The number of shards.
-    pub(super) fn count(&self) -> usize {
-        self.shards.count()
-    }
-
     /// All unlabelled rows of a step.
     pub(super) fn total(&self, step: usize) -> usize {
         if step < self.taught_steps { self.totals.1 } else { self.totals.0 }
