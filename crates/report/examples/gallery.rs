@@ -224,6 +224,7 @@ fn losses(noise: &mut Noise, y_scale: AxisScale) -> LineChart {
         caption: "The gap in the dashed line is fifteen epochs without a finite value.".into(),
         x_label: "epoch".into(),
         y_label: "negative log-likelihood".into(),
+        x_scale: AxisScale::Linear,
         y_scale,
         series: vec![
             Series::per_epoch("labelled", &curve(0.3, 30.0)),

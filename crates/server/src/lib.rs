@@ -22,6 +22,24 @@
 //! | `Failure` | why not, as a status: one table |
 //!
 //! No mathematics: every number comes from the library `flowgmm`. Nothing heavy runs on the threads that serve connections.
+//!
+//! ```
+//! use flowgmm_server::{Limits, Options, start};
+//!
+//! let options = Options {
+//!     models: vec![], // files; without one, the playground alone
+//!     data: None,
+//!     address: "127.0.0.1:0".parse()?, // a free port
+//!     token: None,
+//!     hosts: vec![],
+//!     workers: 2,
+//!     limits: Limits::default(),
+//! };
+//! let server = start(options).expect("a free port");
+//! println!("http://{}", server.address());
+//! server.run(async { /* serves until this is done, or SIGTERM comes */ })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod assets;
 mod compute;
