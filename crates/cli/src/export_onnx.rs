@@ -33,8 +33,18 @@ pub fn run(args: &Args, global: &Global) -> Result<()> {
     if global.json {
         return output::print_json(&json!({ "onnx": args.out.display().to_string() }));
     }
+    let input = match model.rows().layout() {
+        Some(layout) => format!(
+            "x, bytes [n, {}, {}, {}]: pixel values of {} images",
+            layout.channels,
+            layout.height,
+            layout.width,
+            layout.describe()
+        ),
+        None => format!("x, {} numbers for each row", model.input_columns().len()),
+    };
     output::print(&text::facts(&[
-        ("input", format!("x, {} numbers for each row", model.input_columns().len())),
+        ("input", input),
         ("outputs", "label, probabilities, log_p".into()),
         ("ONNX file", text::path(&args.out)),
     ]))

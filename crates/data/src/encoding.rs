@@ -38,6 +38,7 @@ pub use unseen::Unseen;
 
 use column::{ColumnCode, Origin};
 use impute::Imputer;
+pub use impute::{Imputation, ImputedValue};
 
 /// The most dimensions that a frame is encoded as; those of a flow are limited to the same number.
 pub const MOST_DIMENSIONS: usize = 1 << 16;
@@ -180,6 +181,11 @@ impl Encoding {
     /// What each dimension of x is, `[dim]`.
     pub fn features(&self) -> &[Feature] {
         &self.features
+    }
+
+    /// How missing numbers are imputed.
+    pub fn imputation(&self) -> Imputation<'_> {
+        self.imputer.parts()
     }
 
     /// A name for each dimension of x: `age`, `city=Rome`, `age=(missing)`, `when (season sin)`.

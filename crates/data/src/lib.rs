@@ -43,7 +43,7 @@ mod frame;
 mod image;
 pub mod schema;
 
-pub use encoding::{Encoded, Encoding, Feature, Likelihood, Role, Wave};
+pub use encoding::{Encoded, Encoding, Feature, Imputation, ImputedValue, Likelihood, Role, Wave};
 pub use error::{Error, wording};
 pub use frame::{Cells, Column, Frame, TextCells, number_text, read_number, shows_infinity};
 pub use image::{Image, ImageLayout};

@@ -76,6 +76,9 @@ impl Override {
     }
 }
 
+/// Settings of the architecture that are not written down where they are as usual, and the usual values.
+const UNSAID: [(&str, &str); 2] = [("between", "[]"), ("mask", "\"keep-even\"")];
+
 /// Everything that decides a fit, but the data.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -103,6 +106,12 @@ impl Settings {
         tree["threads"] = Value::Null;
         tree["device"] = json!(DeviceName::default());
         tree["engine"] = json!(Engine::default());
+        for (key, usual) in UNSAID {
+            let path = format!("architecture.{key}");
+            if overrides.iter().any(|change| change.at(&path).is_some()) && look(&tree, &path).is_none() {
+                tree["architecture"][key] = serde_json::from_str(usual).expect("plain data");
+            }
+        }
         let mut origins = BTreeMap::new();
         for change in overrides {
             tree = overlaid(tree, change, &mut origins).map_err(Error::Request)?;

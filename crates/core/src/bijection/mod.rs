@@ -46,11 +46,13 @@ use flowgmm_kernels::{Coupling, image::ImageStep};
 use serde::{Deserialize, Serialize};
 
 pub use dropout::Dropout;
+/// What batch normalisation adds to a variance.
+pub use flowgmm_kernels::conv::EPSILON as NORM_EPSILON;
 pub use image::{ConvNet, ImageMask, ImageShape};
 pub use mask::Mask;
 pub use spec::BijectionSpec;
 pub(crate) use spec::MAX_WIDTH;
-pub use transform::{Form, Transform};
+pub use transform::{Form, MIN_BIN as SPLINE_MIN_BIN, MIN_SLOPE as SPLINE_MIN_SLOPE, Transform};
 
 use crate::{flow::Engine, theta::Theta};
 

@@ -45,7 +45,46 @@ pub(super) struct Value {
     pub regression: Option<Regression>,
 }
 
+/// How missing numbers of a row `[dim]` are imputed, for those who write it down in another language: those of a row begin at
+/// their medians, standardised by centre and scale; so many times, each is predicted from the others and clamped to its range.
+#[derive(Clone, Debug)]
+pub struct Imputation<'a> {
+    /// What is taken from each dimension.
+    pub centre: &'a [f64],
+    /// What it is divided by then.
+    pub scale: &'a [f64],
+    /// Dimensions that hold numbers, in the order in which they are predicted.
+    pub values: Vec<ImputedValue<'a>>,
+    /// How many times.
+    pub sweeps: usize,
+}
+
+/// How the number of one dimension is imputed.
+#[derive(Clone, Debug)]
+pub struct ImputedValue<'a> {
+    /// The dimension.
+    pub dim: usize,
+    /// The median of training rows.
+    pub median: f64,
+    /// The least of them.
+    pub low: f64,
+    /// The greatest of them.
+    pub high: f64,
+    /// Intercept and coefficients `[dim]` of the standardised row; without them the median stays.
+    pub regression: Option<(f64, &'a [f32])>,
+}
+
 impl Imputer {
+    /// What imputation is made of.
+    pub fn parts(&self) -> Imputation<'_> {
+        let values = self.values.iter().map(|&Value { dim, median, low, high, ref regression }| {
+            let regression =
+                regression.as_ref().map(|found| (found.intercept, found.coefficients.as_slice()));
+            ImputedValue { dim, median, low, high, regression }
+        });
+        Imputation { centre: &self.centre, scale: &self.scale, values: values.collect(), sweeps: SWEEPS }
+    }
+
     /// Learns from x `[n, dim]`, NaN where a number is missing; `dims` hold numbers, each with its column.
     pub fn learn(x: ArrayView2<f64>, dims: &[(usize, &str)], schema: &Schema) -> Self {
         let moments = (0..x.ncols()).into_par_iter().map(|dim| centre_and_scale(x.column(dim)));

@@ -1,5 +1,7 @@
 //! A graph of ONNX operators while it is built: every operator names its result, which others take.
 
+use std::ops::Range;
+
 use ndarray::{Array1, Array2, ArrayView2};
 
 use super::proto::{Element, Message, tensor, texts};
@@ -11,6 +13,7 @@ pub(super) struct Value(pub(super) String);
 /// An attribute of an operator.
 pub(super) enum Attribute {
     Int(&'static str, i64),
+    Float(&'static str, f32),
     Ints(&'static str, Vec<i64>),
     Floats(&'static str, Vec<f32>),
     Text(&'static str, &'static str),
@@ -97,7 +100,19 @@ impl Graph {
         self.apply_with("Gather", &[of, &columns], &[Attribute::Int("axis", 1)])
     }
 
-    /// Matrices side by side.
+    /// Columns or channels from one number up to another.
+    pub(super) fn span(&mut self, of: &Value, columns: Range<usize>) -> Value {
+        let [start, end, axis] = [columns.start, columns.end, 1].map(|number| self.whole([number as i64]));
+        self.apply("Slice", &[of, &start, &end, &axis])
+    }
+
+    /// The same numbers in another shape `[n, ..]`.
+    pub(super) fn reshape(&mut self, of: &Value, shape: &[usize]) -> Value {
+        let shape = self.whole([-1].into_iter().chain(shape.iter().map(|&length| length as i64)));
+        self.apply("Reshape", &[of, &shape])
+    }
+
+    /// Matrices side by side, or images with their channels one after the other.
     pub(super) fn beside(&mut self, parts: &[&Value]) -> Value {
         self.apply_with("Concat", parts, &[Attribute::Int("axis", 1)])
     }
@@ -169,6 +184,7 @@ impl Attribute {
         let of = |name: &str| Message::default().bytes(1, name);
         match self {
             Self::Int(name, value) => of(name).int(3, *value).int(20, 2),
+            Self::Float(name, value) => of(name).float(2, *value).int(20, 1),
             Self::Text(name, value) => of(name).bytes(4, value).int(20, 3),
             Self::Floats(name, values) => of(name).each(values, |m, &value| m.float(7, value)).int(20, 6),
             Self::Ints(name, values) => of(name).each(values, |m, &value| m.int(8, value)).int(20, 7),

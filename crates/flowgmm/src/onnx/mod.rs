@@ -1,26 +1,32 @@
 //! A model as an ONNX file, for programs that have a run-time of ONNX and not this library.
 //!
 //! ```text
-//! x [n, columns] double ─encoding, preprocessing→ x' ─flow→ z, log_det ─mixture→ log p(x, k)
+//! x [n, columns] double, or images [n, channels, height, width] of bytes
+//!   ─encoding, preprocessing→ x' ─flow→ z, log_det ─mixture→ log p(x, k)
 //!   label [n] text, probabilities [n, K] double, log_p [n] double
 //! ```
 //!
 //! Opset 13 with ai.onnx.ml 3. The flow is computed in single precision, as here; everything else in double. Predictions of a
-//! blend have the forest in them, as an ensemble of trees.
+//! blend have the forest in them, as an ensemble of trees. The file's metadata name columns and classes.
 
 mod flow;
 mod graph;
+mod image;
+mod impute;
+mod nets;
 mod posterior;
 mod proto;
+mod spline;
 mod table;
 
 use std::path::Path;
 
 use flowgmm_core::atomic_write;
+use serde_json::json;
 
 use crate::{Error, Model, Result, Rows, model::Tempering};
 use graph::{Graph, Value};
-use proto::{Element, Message, value_info};
+use proto::{Element, Message, entry, value_info};
 
 /// Why a model cannot be exported.
 struct Refused(String);
@@ -30,10 +36,11 @@ const IR: i64 = 8;
 const OPSET: i64 = 13;
 const OPSET_ML: i64 = 3;
 
-/// The bytes of an ONNX file of a model of numeric columns. Its input `x` has the columns that the model reads, in their
-/// order; its outputs are `label`, `probabilities` and `log_p`.
+/// The bytes of an ONNX file of a model of numeric columns or of images. Its input `x` has the columns that the model reads, in
+/// their order, or pixel values 0 to 255 in the size that the model keeps; its outputs are `label`, `probabilities` and `log_p`.
 ///
-/// Models of categories, dates, texts, images, or of columns with missing cells are refused, with the reason.
+/// A missing cell is NaN, in columns that had missing cells in training. Models of categories, dates or texts are refused, with
+/// the reason.
 ///
 /// ```
 /// # use flowgmm::{Request, Source};
@@ -56,19 +63,22 @@ pub fn export_onnx(model: &Model, path: &Path) -> Result<()> {
 }
 
 fn exported(model: &Model) -> std::result::Result<Vec<u8>, Refused> {
-    let columns = match model.rows() {
-        Rows::Matrix { columns } => columns.len(),
-        Rows::Table { encoding, .. } => encoding.n_columns(),
-        Rows::Images { .. } => {
-            return Err(Refused("its rows are images, and only numeric columns are exported".into()));
-        }
-    };
     if model.tempering == Tempering::Likelihood && model.temperature != 1.0 {
         return Err(Refused("its file is of an old format; fit it again".into()));
     }
     let mut graph = Graph::default();
     let input = Value("x".into());
-    let x = table::encoded(&mut graph, &input, model.rows())?;
+    let (x, input) = match model.rows() {
+        Rows::Matrix { columns } => (input, value_info("x", Element::Double, &[columns.len()])),
+        Rows::Table { encoding, texts, .. } => {
+            let x = table::encoded(&mut graph, &input, encoding, texts)?;
+            (x, value_info("x", Element::Double, &[encoding.n_columns()]))
+        }
+        Rows::Images { layout } => {
+            let shape = [layout.channels, layout.height, layout.width];
+            (image::rows(&mut graph, &input, layout), value_info("x", Element::Uint8, &shape))
+        }
+    };
     let (prepared, gain) = table::prepared(&mut graph, &x, model.preprocess());
     let single = graph.cast(&prepared, Element::Float);
     let (z, log_det) = flow::encoded(&mut graph, &single, model.gmm().flow())?;
@@ -86,8 +96,7 @@ fn exported(model: &Model) -> std::result::Result<Vec<u8>, Refused> {
     if let Some(gain) = gain {
         log_p = graph.apply("Add", &[&log_p, &gain]);
     }
-    let shape = graph.whole([-1]);
-    let log_p = graph.apply("Reshape", &[&log_p, &shape]);
+    let log_p = graph.reshape(&log_p, &[]);
     let names = graph.texts(&model.classes);
     let class = posterior::most_probable(&mut graph, &log_probs);
     let label = graph.apply("Gather", &[&names, &class]);
@@ -96,13 +105,18 @@ fn exported(model: &Model) -> std::result::Result<Vec<u8>, Refused> {
     graph.output(&probabilities, "probabilities");
     graph.output(&log_p, "log_p");
     let outputs = vec![
-        value_info("label", Element::String, None),
-        value_info("probabilities", Element::Double, Some(model.classes.len())),
-        value_info("log_p", Element::Double, None),
+        value_info("label", Element::String, &[]),
+        value_info("probabilities", Element::Double, &[model.classes.len()]),
+        value_info("log_p", Element::Double, &[]),
     ];
-    let graph = graph.finish(vec![value_info("x", Element::Double, Some(columns))], outputs);
+    let graph = graph.finish(vec![input], outputs);
     let operators = |domain: &str, version: i64| Message::default().bytes(1, domain).int(2, version);
     let file = Message::default().int(1, IR).bytes(2, "flowgmm").bytes(3, env!("CARGO_PKG_VERSION"));
     let file = file.message(7, graph).message(8, operators("", OPSET));
-    Ok(file.message(8, operators("ai.onnx.ml", OPSET_ML)).into_bytes())
+    let file = file.message(8, operators("ai.onnx.ml", OPSET_ML));
+    let names = [("columns", model.input_columns()), ("classes", model.classes.clone())];
+    let named = names.iter().filter(|(_, names)| !names.is_empty());
+    Ok(file
+        .each(named, |file, (key, names)| file.message(14, entry(key, &json!(names).to_string())))
+        .into_bytes())
 }

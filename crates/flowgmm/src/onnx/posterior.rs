@@ -1,8 +1,8 @@
 //! Mixture, forest and posterior as operators, in double precision.
 
-use flowgmm_core::Mixture;
+use flowgmm_core::{Mixture, MixtureValues};
 use flowgmm_learners::Forest;
-use ndarray::Axis;
+use ndarray::{Array1, Array2, Axis};
 
 use super::graph::{Attribute, Graph, Value};
 use super::proto::Element;
@@ -11,18 +11,10 @@ use super::proto::Element;
 pub(super) fn log_joint(graph: &mut Graph, z: &Value, mixture: &Mixture) -> Value {
     let (spec, values) = (mixture.spec(), mixture.values());
     let (n, dim) = values.means.dim();
-    let log_sigma =
-        |c: usize, j: usize| values.log_sigma[[c, if values.log_sigma.ncols() == 1 { 0 } else { j }]];
-    let axis = graph.whole([1]);
-    let z = graph.apply("Unsqueeze", &[z, &axis]); // [n, 1, dim]
-    let means = graph.doubles(&[1, n, dim], values.means.iter().copied());
-    let inverse = (0..n).flat_map(|c| (0..dim).map(move |j| (c, j))).map(|(c, j)| (-log_sigma(c, j)).exp());
-    let inverse = graph.doubles(&[1, n, dim], inverse.collect::<Vec<_>>());
-    let off = graph.apply("Sub", &[&z, &means]);
-    let off = graph.apply("Mul", &[&off, &inverse]);
-    let squares = graph.apply("Mul", &[&off, &off]);
-    let axes = graph.whole([2]);
-    let distance = graph.apply_with("ReduceSum", &[&squares, &axes], &[Attribute::Int("keepdims", 0)]); // [n, C]
+    let distance = match values.below.is_empty() {
+        true => by_column(graph, z, &values),
+        false => correlated(graph, z, &values),
+    };
     let half = graph.row(&[-0.5]);
     let exponent = graph.apply("Mul", &[&distance, &half]);
     let class_of = spec.class_of();
@@ -35,7 +27,7 @@ pub(super) fn log_joint(graph: &mut Graph, z: &Value, mixture: &Mixture) -> Valu
     let constants: Vec<f64> = (0..n)
         .map(|c| {
             let k = class_of[c];
-            let volume: f64 = (0..dim).map(|j| log_sigma(c, j)).sum();
+            let volume: f64 = (0..dim).map(|j| values.sigma(c, j).ln()).sum();
             let normal = -volume - 0.5 * dim as f64 * std::f64::consts::TAU.ln();
             normal + values.log_weight[c] - within(k) + values.log_prior[k] - total
         })
@@ -53,6 +45,44 @@ pub(super) fn log_joint(graph: &mut Graph, z: &Value, mixture: &Mixture) -> Valu
         })
         .collect();
     graph.beside(&classes.iter().collect::<Vec<_>>())
+}
+
+/// sum_j ((z_j - mu_cj) / sigma_cj)^2, `[n, C]`, of spherical or diagonal covariances.
+fn by_column(graph: &mut Graph, z: &Value, values: &MixtureValues) -> Value {
+    let (n, dim) = values.means.dim();
+    let axis = graph.whole([1]);
+    let z = graph.apply("Unsqueeze", &[z, &axis]); // [n, 1, dim]
+    let means = graph.doubles(&[1, n, dim], values.means.iter().copied());
+    let inverse = (0..n * dim).map(|at| values.sigma(at / dim, at % dim).recip());
+    let inverse = graph.doubles(&[1, n, dim], inverse);
+    let off = graph.apply("Sub", &[&z, &means]);
+    let off = graph.apply("Mul", &[&off, &inverse]);
+    let squares = graph.apply("Mul", &[&off, &off]);
+    let axes = graph.whole([2]);
+    graph.apply_with("ReduceSum", &[&squares, &axes], &[Attribute::Int("keepdims", 0)])
+}
+
+/// |A_c (z - mu_c)|^2, `[n, C]`, of full or tied covariances: Sigma_c^-1 = A_c^T A_c.
+fn correlated(graph: &mut Graph, z: &Value, values: &MixtureValues) -> Value {
+    let (n, dim) = values.means.dim();
+    let each: Vec<Value> = (0..n)
+        .map(|c| {
+            let mean = values.means.row(c);
+            let offset = values.whitened(c, Array1::zeros(dim).view()); // -A mu
+            let mut transposed = Array2::eye(dim); // row j becomes A e_j
+            for mut row in transposed.rows_mut() {
+                row += &mean;
+                let whitened = values.whitened(c, row.view());
+                row.assign(&whitened);
+            }
+            let (a, offset) = (graph.matrix(transposed.view()), graph.row(&offset.to_vec()));
+            let product = graph.apply("MatMul", &[z, &a]);
+            let whitened = graph.apply("Add", &[&product, &offset]);
+            let squares = graph.apply("Mul", &[&whitened, &whitened]);
+            graph.sum(&squares, 1)
+        })
+        .collect();
+    graph.beside(&each.iter().collect::<Vec<_>>())
 }
 
 /// log softmax(logits / T) over the columns.

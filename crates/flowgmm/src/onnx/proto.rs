@@ -60,8 +60,10 @@ impl Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Element {
     Float = 1,
+    Uint8 = 2,
     Int64 = 7,
     String = 8,
+    Bool = 9,
     Double = 11,
 }
 
@@ -77,14 +79,17 @@ pub(super) fn texts(name: &str, values: &[String]) -> Message {
     dims.each(values, |message, text| message.bytes(6, text)).bytes(8, name)
 }
 
-/// A ValueInfoProto: a tensor `[n, columns]`, or `[n]` without columns.
-pub(super) fn value_info(name: &str, element: Element, columns: Option<usize>) -> Message {
-    let mut shape = Message::default().message(1, Message::default().bytes(2, "n"));
-    if let Some(columns) = columns {
-        shape = shape.message(1, Message::default().int(1, columns as i64));
-    }
+/// A ValueInfoProto: a tensor `[n, ..]` with so many more dimensions.
+pub(super) fn value_info(name: &str, element: Element, more: &[usize]) -> Message {
+    let shape = Message::default().message(1, Message::default().bytes(2, "n"));
+    let shape = shape.each(more, |shape, &length| shape.message(1, Message::default().int(1, length as i64)));
     let tensor = Message::default().int(1, element as i64).message(2, shape);
     Message::default().bytes(1, name).message(2, Message::default().message(1, tensor))
+}
+
+/// A StringStringEntryProto, for readers of the file.
+pub(super) fn entry(key: &str, value: &str) -> Message {
+    Message::default().bytes(1, key).bytes(2, value)
 }
 
 #[cfg(test)]

@@ -7,13 +7,18 @@ use semisup::{Monotone, Preprocess};
 use super::{
     Refused,
     graph::{Graph, Value},
+    impute,
     proto::Element,
 };
-use crate::rows::Rows;
+use crate::rows::TextColumn;
 
 /// The numbers of a row `[n, dim]` of the user's numeric columns `[n, columns]`.
-pub(super) fn encoded(graph: &mut Graph, x: &Value, rows: &Rows) -> Result<Value, Refused> {
-    let Rows::Table { encoding, texts, .. } = rows else { return Ok(x.clone()) };
+pub(super) fn encoded(
+    graph: &mut Graph,
+    x: &Value,
+    encoding: &Encoding,
+    texts: &[TextColumn],
+) -> Result<Value, Refused> {
     if let Some(text) = texts.first() {
         return Err(Refused(format!(
             "column '{}' is text, and a sentence encoder is no part of an export",
@@ -21,39 +26,47 @@ pub(super) fn encoded(graph: &mut Graph, x: &Value, rows: &Rows) -> Result<Value
         )));
     }
     let names: Vec<&str> = encoding.column_names().collect();
-    let (mut columns, mut codes, mut is_code) = (Vec::new(), Vec::new(), Vec::new());
-    for feature in encoding.features() {
-        let at = names.iter().position(|name| *name == feature.column).expect("a feature is of a column");
-        columns.push(at);
-        let code = match &feature.role {
-            Role::Number { .. } => None,
-            Role::Level { level } => Some(code(encoding, &feature.column, level)?),
+    let (mut columns, mut codes) = (Vec::new(), Vec::new());
+    let (mut kinds, mut gaps): ([Vec<f64>; 3], Vec<usize>) = Default::default(); // numbers, codes, missing
+    for (at, feature) in encoding.features().iter().enumerate() {
+        columns
+            .push(names.iter().position(|name| *name == feature.column).expect("a feature is of a column"));
+        let (kind, code) = match &feature.role {
+            Role::Number { .. } => (0, 0.0),
+            Role::Level { level } => (1, code(encoding, &feature.column, level)?),
             Role::Missing => {
-                return Err(Refused(format!(
-                    "column '{}' had missing cells in training, and imputation is no part of an export: fill them in before \
-                     the fit",
-                    feature.column
-                )));
+                gaps.push(at - 1);
+                (2, 0.0)
             }
             Role::Date { .. } | Role::Cycle { .. } => {
                 return Err(Refused(format!("column '{}' is a date; make it a number", feature.column)));
             }
         };
-        is_code.push(f64::from(u8::from(code.is_some())));
-        codes.push(code.unwrap_or(0.0));
+        codes.push(code);
+        kinds.iter_mut().enumerate().for_each(|(k, is)| is.push(f64::from(u8::from(k == kind))));
     }
-    let numbers = graph.columns(x, &columns);
-    if is_code.iter().all(|&code| code == 0.0) {
-        return Ok(numbers);
+    let cells = graph.columns(x, &columns);
+    let [is_number, is_code, is_missing] = &kinds;
+    if !is_code.contains(&1.0) && !is_missing.contains(&1.0) {
+        return Ok(cells);
     }
-    let (codes, is_code) = (graph.row(&codes), graph.row(&is_code));
-    let equal = graph.apply("Equal", &[&numbers, &codes]);
-    let equal = graph.cast(&equal, Element::Double);
-    let one = graph.row(&[1.0]);
-    let is_number = graph.apply("Sub", &[&one, &is_code]);
-    let (kept, coded) =
-        (graph.apply("Mul", &[&numbers, &is_number]), graph.apply("Mul", &[&equal, &is_code]));
-    Ok(graph.apply("Add", &[&kept, &coded]))
+    let codes = graph.row(&codes);
+    let (equal, absent) = (graph.apply("Equal", &[&cells, &codes]), graph.apply("IsNaN", &[&cells]));
+    let (coded, flags) = (graph.cast(&equal, Element::Double), graph.cast(&absent, Element::Double));
+    let [numbers, coded, flags] = [(&cells, is_number), (&coded, is_code), (&flags, is_missing)]
+        .map(|(values, kind)| only(graph, values, kind));
+    let mut raw = graph.apply("Add", &[&numbers, &flags]); // NaN where a number is missing
+    if !gaps.is_empty() {
+        raw = impute::imputed(graph, &raw, &encoding.imputation(), &gaps);
+    }
+    Ok(graph.apply("Add", &[&raw, &coded]))
+}
+
+/// Values in dimensions of a kind, and 0 in the others even where the value is NaN.
+fn only(graph: &mut Graph, values: &Value, kind: &[f64]) -> Value {
+    let (kind, zero) = (graph.row(kind), graph.row(&[0.0]));
+    let kind = graph.cast(&kind, Element::Bool);
+    graph.apply("Where", &[&kind, values, &zero])
 }
 
 /// The number that a level of a numeric column stands for.

@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 pub use affine::Form;
 pub(super) use affine::kernel_form;
+pub use spline::{MIN_BIN, MIN_SLOPE};
 
 use super::{Mapped, conditioner::Pieces};
 use crate::{Error, Result};

@@ -17,10 +17,10 @@ use crate::{
     tensor::{Place, log_normalise},
 };
 
-/// The smallest width and height of a bin, as a fraction of the box.
-const MIN_BIN: f64 = 1e-3;
-/// The smallest slope at a knot.
-const MIN_SLOPE: f64 = 1e-3;
+/// The smallest width and height of a spline's bin, as a fraction of its box.
+pub const MIN_BIN: f64 = 1e-3;
+/// The smallest slope at a knot of a spline.
+pub const MIN_SLOPE: f64 = 1e-3;
 
 /// A spline's settings: K bins on [-B, B].
 #[derive(Clone, Copy, Debug)]
