@@ -11,6 +11,7 @@ True
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,20 @@ def names() -> list[str]:
     return _Rival.names()
 
 
+@dataclass(frozen=True)
+class _Training:
+    """What a rival was fitted to."""
+
+    X: Any
+    labels: _labels.Labels
+    seed: int
+
+
 class Rival(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A learner of the arena by its name, on rows of which few have a label.
+
+    A fitted rival keeps its training rows. A pickle holds these and not the model, which is fitted again when it is first
+    asked: the same seed gives the same bits.
 
     Parameters
     ----------
@@ -73,32 +86,47 @@ class Rival(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels = _labels.encode(y, self.unlabeled_label)
         if not _rows.is_images(X):
             validate_data(self, X, reset=True, skip_check_array=True)
-        rows, _ = _rows.read(X)
-        check_consistent_length(rows, labels.codes)
-        bar = progress(self.verbose)
-        try:
-            model = _Rival.fit(
-                self.learner,
-                rows,
-                labels.native(),
-                _settings.plain_options(_settings.threads(self.n_jobs)),
-                self.steps,
-                _settings.seed(self.random_state),
-                bar,
-            )
-        finally:
-            if bar is not None:
-                bar.close()
+        training = _Training(X, labels, _settings.seed(self.random_state))
+        model = self._learn(training)
         warn_all(model.warnings(), stacklevel=3)
         own = model.classes()
+        self._training = training
         self.model_ = model
         self.classes_ = labels.classes
         self._order = np.asarray([own.index(name) for name in labels.names])
         return self
 
+    def _learn(self, training: _Training) -> _Rival:
+        rows, _ = _rows.read(training.X)
+        check_consistent_length(rows, training.labels.codes)
+        bar = progress(self.verbose)
+        try:
+            return _Rival.fit(
+                self.learner,
+                rows,
+                training.labels.native(),
+                _settings.plain_options(_settings.threads(self.n_jobs)),
+                self.steps,
+                training.seed,
+                bar,
+            )
+        finally:
+            if bar is not None:
+                bar.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        state.pop("model_", None)
+        return state
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_training")
+
     def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """log p(k | x), ``[n, n_classes]``."""
         check_is_fitted(self)
+        if not hasattr(self, "model_"):  # this is what was pickled
+            self.model_ = self._learn(self._training)
         rows, _ = _rows.read(X, self._names(X))
         return self.model_.log_probs(rows, _settings.threads(self.n_jobs))[:, self._order]
 
@@ -108,7 +136,8 @@ class Rival(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable class of each row."""
-        return np.asarray(self.classes_[self.predict_log_proba(X).argmax(axis=1)])
+        most_probable = self.predict_log_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[most_probable])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy on the rows that have a label."""

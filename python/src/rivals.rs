@@ -5,7 +5,7 @@ use std::sync::Arc;
 use flowgmm::{Classifier, Rows, Training};
 use flowgmm_bench::{Error, fit_learner_watched, registry};
 use numpy::{IntoPyArray, PyArray2};
-use pyo3::{exceptions::PyTypeError, prelude::*};
+use pyo3::prelude::*;
 
 use crate::{
     fit::FitOptions,
@@ -75,10 +75,6 @@ impl Rival {
             Ok(self.model.log_probs(x.view()))
         })?;
         Ok(found.into_pyarray(py))
-    }
-
-    fn __reduce__(&self) -> PyResult<()> {
-        Err(PyTypeError::new_err("a fitted rival cannot be pickled: fit it again where it is needed"))
     }
 }
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import doctest
 import pickle
 
+import joblib
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
 
 import flowgmm.rivals
 from flowgmm import LabelledStratifiedKFold
@@ -28,8 +30,24 @@ def test_rivals_are_estimators(moons):
         Rival("oracle").fit(X, y)
     with pytest.raises(ValueError, match="cannot be trained for 5 steps"):
         LabelSpreading(steps=5).fit(X, y)
-    with pytest.raises(TypeError, match="pickled"):
-        pickle.dumps(LabelSpreading(verbose=0).fit(X, y))
+
+
+def test_rivals_are_pickled_cloned_and_sent_to_other_processes(moons, tmp_path):
+    X, y, _ = moons
+    for rival in (LabelSpreading(verbose=0), PiModel(steps=20, random_state=np.random.RandomState(3), verbose=0)):
+        with pytest.raises(NotFittedError):
+            pickle.loads(pickle.dumps(rival)).predict(X)
+        p = rival.fit(X, y).predict_proba(X)
+        assert (pickle.loads(pickle.dumps(rival)).predict_proba(X) == p).all()
+        joblib.dump(rival, tmp_path / "rival.joblib")
+        assert (joblib.load(tmp_path / "rival.joblib").predict_proba(X) == p).all()
+        results = joblib.Parallel(n_jobs=2)(joblib.delayed(rival.predict_proba)(X) for _ in range(2))
+        assert all((result == p).all() for result in results)
+        with pytest.raises(NotFittedError):
+            clone(rival).predict(X)
+    frame = pytest.importorskip("pandas").DataFrame(X, columns=["a", "b"])
+    of_frame = LabelSpreading(verbose=0).fit(frame, y)
+    assert (pickle.loads(pickle.dumps(of_frame)).predict_proba(frame) == of_frame.predict_proba(frame)).all()
 
 
 def test_rivals_read_named_columns_and_folds():
