@@ -47,14 +47,14 @@ class Container:
         return np.column_stack([np.asarray(column, dtype=object) for column in cells])
 
 
-def read(X: Any, names: Sequence[str] | None = None) -> tuple[Rows, Container]:
-    """The rows of ``X``, in columns of these names, and what they came in."""
+def read(X: Any, names: Sequence[str] | None = None, threads: int | None = None) -> tuple[Rows, Container]:
+    """The rows of ``X``, in columns of these names, and what they came in; numbers are copied by so many threads."""
     if isinstance(X, (str, os.PathLike)):
         return os.fspath(X), Container("path")
     kind = container_kind(X)
     if kind == "pandas":
         check_names(X)
-        return _from_pandas(X, names), Container(kind)
+        return _from_pandas(X, names, threads), Container(kind)
     if kind in ("polars", "pyarrow"):
         table = X.collect() if hasattr(X, "collect") else X
         _check_size(table.shape)
@@ -62,7 +62,7 @@ def read(X: Any, names: Sequence[str] | None = None) -> tuple[Rows, Container]:
     array = _dense(X)
     if array.ndim in (3, 4):
         return _images(array), Container("images")
-    return _from_array(array, names), Container("numpy")
+    return _from_array(array, names, threads), Container("numpy")
 
 
 def container_kind(X: Any) -> str:
@@ -104,19 +104,19 @@ def _dense(X: Any) -> np.ndarray[Any, Any]:
     return np.asarray(array)
 
 
-def _from_array(array: np.ndarray[Any, Any], names: Sequence[str] | None) -> Table:
+def _from_array(array: np.ndarray[Any, Any], names: Sequence[str] | None, threads: int | None) -> Table:
     columns = list(names) if names is not None else column_names(array.shape[1])
     if array.dtype.kind in "biuf":
-        return Table.from_matrix(np.asarray(array, dtype=np.float64), columns)
+        return Table.from_matrix(np.asarray(array, dtype=np.float64), columns, threads)
     return Table.from_columns([(name, _cells(array[:, j])) for j, name in enumerate(columns)])
 
 
-def _from_pandas(X: Any, names: Sequence[str] | None) -> Table:
+def _from_pandas(X: Any, names: Sequence[str] | None, threads: int | None) -> Table:
     _check_size(X.shape)
     columns = list(names) if names is not None else _frame_names(X)
     kinds = {getattr(dtype, "kind", "O") for dtype in X.dtypes}
     if kinds <= set("iuf") and len(X) > 0 and all(isinstance(dtype, np.dtype) for dtype in X.dtypes):
-        return Table.from_matrix(X.to_numpy(dtype=np.float64), columns)  # a view, if all columns are float64
+        return Table.from_matrix(X.to_numpy(dtype=np.float64), columns, threads)  # a view, if all columns are float64
     try:
         import pyarrow
     except ImportError:

@@ -7,13 +7,19 @@ use flowgmm::{
     data::{Cells, Column, Frame, TextCells},
     tables::{Options, open_batches},
 };
-use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray4, ndarray::ArrayView2};
+use numpy::{
+    IntoPyArray, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray4,
+    ndarray::{ArrayView2, Axis, s},
+};
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyList};
+use rayon::prelude::*;
 
-use crate::{arrow, errors::exception};
+use crate::{arrow, errors::exception, run::Threads};
 
 /// Rows of a frame: rows of a matrix are turned into columns so many at a time, within the cache.
 const ROWS: usize = 8192;
+/// Rows of a matrix that are copied to columns together.
+const BLOCK: usize = 64;
 
 /// A table in memory. Its cells are copied once, from Arrow buffers or an array.
 #[pyclass(frozen, module = "flowgmm._native")]
@@ -27,13 +33,20 @@ pub struct Table {
 impl Table {
     /// The numbers of a matrix, in columns of these names; NaN is a missing cell.
     #[staticmethod]
-    fn from_matrix(py: Python<'_>, x: PyReadonlyArray2<f64>, columns: Vec<String>) -> PyResult<Self> {
+    #[pyo3(signature = (x, columns, threads=None))]
+    fn from_matrix(
+        py: Python<'_>,
+        x: PyReadonlyArray2<f64>,
+        columns: Vec<String>,
+        threads: Option<usize>,
+    ) -> PyResult<Self> {
         let view = x.as_array();
         if view.ncols() != columns.len() {
             let (wanted, got) = (view.ncols(), columns.len());
             return Err(PyValueError::new_err(format!("{wanted} columns, and {got} names")));
         }
-        let frames = py.detach(|| frames_of(view, &columns))?;
+        let pool = Threads::Kept(threads).pool()?;
+        let frames = py.detach(|| pool.install(|| frames_of(view, &columns)))?;
         Ok(Self { frames, columns })
     }
 
@@ -69,24 +82,43 @@ impl Table {
     }
 }
 
+/// The rows as tables of [`ROWS`] rows, made by all threads at once.
 fn frames_of(x: ArrayView2<f64>, names: &[String]) -> PyResult<Arc<[Frame]>> {
-    let mut frames = Vec::with_capacity(x.nrows().div_ceil(ROWS));
-    for (chunk, start) in x.axis_chunks_iter(numpy::ndarray::Axis(0), ROWS).zip((0..).step_by(ROWS)) {
-        let mut columns = Vec::with_capacity(names.len());
-        for (name, values) in names.iter().zip(chunk.columns()) {
-            if let Some(at) = values.iter().position(|value| value.is_infinite()) {
-                return Err(PyValueError::new_err(format!(
-                    "Input X contains infinity in row {} of column '{name}': replace it by a number, or by NaN if it is \
-                     missing",
-                    start + at
-                )));
-            }
-            columns.push(Column { name: name.clone(), cells: Cells::Numbers(values.to_vec()) });
+    let starts: Vec<usize> = (0..x.nrows()).step_by(ROWS).collect();
+    let frames = starts.into_par_iter().map(|start| {
+        let end = (start + ROWS).min(x.nrows());
+        let columns = columns_of(x.slice(s![start..end, ..]));
+        if let Some((name, at)) = infinity(names, &columns) {
+            return Err(PyValueError::new_err(format!(
+                "Input X contains infinity in row {} of column '{name}': replace it by a number, or by NaN if it is \
+                 missing",
+                start + at
+            )));
         }
-        let lines = (start as u64 + 1..).take(chunk.nrows()).collect();
-        frames.push(Frame::new("the data", columns, lines).map_err(|error| exception(error.into()))?);
+        let named = names.iter().cloned().zip(columns);
+        let columns = named.map(|(name, values)| Column { name, cells: Cells::Numbers(values) }).collect();
+        Frame::new("the data", columns, (start as u64 + 1..=end as u64).collect())
+            .map_err(|error| exception(error.into()))
+    });
+    // The first of several errors, whatever thread came upon one first.
+    frames.collect::<Vec<_>>().into_iter().collect()
+}
+
+/// The columns of some rows, copied in blocks that stay in the cache.
+fn columns_of(x: ArrayView2<f64>) -> Vec<Vec<f64>> {
+    let mut columns: Vec<Vec<f64>> = (0..x.ncols()).map(|_| Vec::with_capacity(x.nrows())).collect();
+    for block in x.axis_chunks_iter(Axis(0), BLOCK) {
+        for (column, values) in columns.iter_mut().zip(block.columns()) {
+            column.extend(values);
+        }
     }
-    Ok(frames.into())
+    columns
+}
+
+/// The first column with an infinity, and its row.
+fn infinity<'a>(names: &'a [String], columns: &[Vec<f64>]) -> Option<(&'a str, usize)> {
+    let found = |values: &Vec<f64>| values.iter().position(|value| value.is_infinite());
+    names.iter().zip(columns).find_map(|(name, values)| Some((name.as_str(), found(values)?)))
 }
 
 /// The cells of a column in Python.

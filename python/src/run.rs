@@ -75,7 +75,8 @@ pub enum Threads {
 }
 
 impl Threads {
-    fn pool(self) -> PyResult<Arc<ThreadPool>> {
+    /// The pool.
+    pub fn pool(self) -> PyResult<Arc<ThreadPool>> {
         match self {
             Self::Own(wanted) => build(number(wanted)),
             Self::Kept(wanted) => {

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import signal
 import threading
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -117,6 +119,20 @@ def test_memory_does_not_grow():
     before = resident()
     cycle(2000)
     assert resident() - before < 20
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the resource module")
+def test_predicting_copies_the_rows_once_at_most():
+    example = Path(__file__).parent.parent / "examples" / "measure.py"
+    if not example.exists():
+        pytest.skip("examples are not beside the tests")
+    spec = importlib.util.spec_from_file_location("measure", example)
+    measure = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(measure)
+    model = measure.small_model()
+    # 48 MB of rows. What else a process needs, such as the growing array of results, is less than a third of that.
+    assert measure.memory(model, 300_000)["copies_of_X"] < 1.35
+    assert measure.memory(model, 300_000, copies=1)["copies_of_X"] > 1.65  # one copy too many would be seen
 
 
 def test_warnings_of_the_library_are_python_warnings(moons):
