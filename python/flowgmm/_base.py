@@ -28,6 +28,8 @@ class Fitted(BaseEstimator):  # type: ignore[misc]
     n_features_in_: int
     _order: npt.NDArray[np.int64]
     _container: _rows.Container
+    # A model of a file does not know which other columns there were, nor their order: those of a table are found by their names.
+    _matches_by_name: bool = False
 
     def _read(self, X: Any, reset: bool) -> tuple[_rows.Rows, _rows.Container]:
         if isinstance(X, (str, os.PathLike)):
@@ -43,6 +45,8 @@ class Fitted(BaseEstimator):  # type: ignore[misc]
         names: list[str] | None = None
         if kind == "pandas":
             _rows.check_names(X)
+        if kind != "numpy" and not reset and self._matches_by_name:
+            return _rows.read(X, None, self._threads())
         if kind == "numpy":
             X = _rows._dense(X)
         validate_data(self, X, reset=reset, skip_check_array=True)
@@ -52,7 +56,7 @@ class Fitted(BaseEstimator):  # type: ignore[misc]
             texts = self.model_.text_columns()
             if texts and kind != "numpy":
                 names = None
-        return _rows.read(X, names)
+        return _rows.read(X, names, self._threads())
 
     def _score(self, X: Any, field: str, model: _native.Model | None = None) -> Any:
         check_is_fitted(self)

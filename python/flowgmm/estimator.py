@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import warnings
 from typing import Any, NamedTuple
 
@@ -208,11 +209,12 @@ class FlowGMMClassifier(ClassifierMixin, Insight, Latent):  # type: ignore[misc]
             raise ValueError(f"classes {mine} are read as {names}: two of them are the same number")
         self._order = np.asarray([names.index(name) for name in mine])
         self._container = container
+        self._matches_by_name = False
         self._conformal = None
         self.decisions_ = [Decision(*decision) for decision in model.decisions()]
         self.history_: list[dict[str, Any]] = json.loads(model.history())
         if not hasattr(self, "n_features_in_"):
-            columns = model.input_columns()
+            columns = _users_columns(model)
             shape = model.image_shape()
             self.n_features_in_ = len(columns) if shape is None else int(np.prod(shape))
             if columns and columns != _rows.column_names(len(columns)):
@@ -232,11 +234,13 @@ class FlowGMMClassifier(ClassifierMixin, Insight, Latent):  # type: ignore[misc]
         """The model in a file of ``save`` or of ``flowgmm fit``. Classes are whole numbers if all of their names are."""
         estimator = cls()
         estimator._take(_native.Model.load(os.fspath(path)), _rows.Container("pandas" if _has_pandas() else "numpy"), None)
+        estimator._matches_by_name = True
         return estimator
 
     def export_onnx(self, path: Any) -> None:
-        """Writes an ONNX file: input ``x`` (double, the model's columns), outputs ``label``, ``probabilities`` (in the order of
-        the class names) and ``log_p``. Models of categories, dates, texts, images or missing cells are refused.
+        """Writes an ONNX file. Its input ``x`` holds the model's columns as double, NaN for missing cells in columns that had some
+        in training, or images as bytes ``[n, c, h, w]`` in the size of ``model_.image_shape()``. Its outputs are ``label``,
+        ``probabilities`` (in the order of the class names) and ``log_p``. Models of categories, dates or texts are refused.
         """
         check_is_fitted(self)
         self.model_.export_onnx(os.fspath(path))
@@ -327,6 +331,15 @@ class FlowGMMClassifier(ClassifierMixin, Insight, Latent):  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
+
+
+def _users_columns(model: _native.Model) -> list[str]:
+    """The columns that a model reads, those of text among them, in the order of its features."""
+    columns = model.input_columns()
+    for text in model.text_columns():
+        embedded = [name for name in columns if re.fullmatch(rf"{re.escape(text)}_\d+", name)]
+        columns = [text if name == embedded[0] else name for name in columns if name not in embedded[1:]]
+    return columns
 
 
 def _has_pandas() -> bool:

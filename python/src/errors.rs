@@ -14,6 +14,9 @@ create_exception!(
 );
 create_exception!(flowgmm, InternalError, PyRuntimeError, "A bug in flowgmm. Please report it.");
 
+/// The number of "no such file or directory", of errors that the library found itself.
+const ENOENT: i32 = 2;
+
 /// The exception of an error.
 pub fn exception(error: Error) -> PyErr {
     let text = match &error {
@@ -32,7 +35,8 @@ fn system_error(error: &Error) -> Option<i32> {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
         if let Some(io) = error.downcast_ref::<std::io::Error>() {
-            return io.raw_os_error();
+            let absent = (io.kind() == std::io::ErrorKind::NotFound).then_some(ENOENT);
+            return io.raw_os_error().or(absent);
         }
         cause = error.source();
     }

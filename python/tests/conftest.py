@@ -17,6 +17,11 @@ def small(**parameters: Any) -> FlowGMMClassifier:
     return FlowGMMClassifier(**{**settings, **parameters})
 
 
+def usual(**parameters: Any) -> FlowGMMClassifier:
+    """What users get, but for the number of steps: settings chosen from the data, teachers, folds, a forest."""
+    return FlowGMMClassifier(**{"steps": 40, "verbose": 0, **parameters})
+
+
 def few_labels(truth: Any, each: int = 5) -> Any:
     """-1 but for the first rows of every class."""
     truth = np.asarray(truth)

@@ -13,13 +13,13 @@ from sklearn.exceptions import NotFittedError
 
 from flowgmm import FlowGMMClassifier
 
-from .conftest import few_labels, small
+from .conftest import few_labels, small, usual
 
 
 def test_default_settings_learn_moons(moons):
     X, y, truth = moons
     model = FlowGMMClassifier(verbose=0).fit(X, y)
-    assert model.score(X, truth) > 0.85
+    assert model.score(X, truth) > 0.9  # 0.913 to 0.917 with four seeds
     assert {decision.what for decision in model.decisions_} >= {"prediction"}
     assert model.history_[-1]["step"] == model.settings_["train"]["steps"]
 
@@ -94,9 +94,9 @@ def test_classes_keep_scikit_learns_order_whatever_the_library_calls_them(moons)
 
 def test_the_seed_decides_and_threads_do_not(moons):
     X, y, _ = moons
-    first = small(random_state=7).fit(X, y).predict_proba(X)
-    assert (small(random_state=7, n_jobs=1).fit(X, y).predict_proba(X) == first).all()
-    assert not (small(random_state=8).fit(X, y).predict_proba(X) == first).all()
+    first = usual(random_state=7, n_jobs=2).fit(X, y).predict_proba(X)
+    assert (usual(random_state=7, n_jobs=1).fit(X, y).predict_proba(X) == first).all()
+    assert not (usual(random_state=8).fit(X, y).predict_proba(X) == first).all()
     drawn = small(random_state=np.random.RandomState(7)).fit(X, y)
     again = small(random_state=np.random.RandomState(7)).fit(X, y)
     assert (drawn.predict_proba(X) == again.predict_proba(X)).all()
@@ -158,7 +158,7 @@ def test_an_unfitted_estimator_says_so(moons):
             getattr(small(), call)(moons[0])
 
 
-def test_images_are_rows_too(tmp_path):
+def test_images_are_rows_too():
     digits = load_digits()
     images = (digits.images * 15).astype(np.uint8)[:300]
     y = few_labels(digits.target[:300], 4)
@@ -168,7 +168,5 @@ def test_images_are_rows_too(tmp_path):
     assert new.shape == (4, 8, 8) and set(classes) == {3}
     z = model.transform(images[:5])
     assert np.abs(model.inverse_transform(z) - images[:5]).max() < 1
-    with pytest.raises(ValueError, match="its rows are images"):
-        model.export_onnx(tmp_path / "m.onnx")
     with pytest.raises(ValueError, match="pixel values"):
         small().fit(images.astype(float) - 300, y)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from .conftest import small
+from .conftest import small, usual
 
 pandas = pytest.importorskip("pandas")
 polars = pytest.importorskip("polars")
@@ -33,7 +33,7 @@ def table(moons):
 
 def test_every_library_gives_the_same_bits(table, tmp_path):
     frame, y = table
-    model = small().fit(frame, y)
+    model = usual().fit(frame, y)
     p = model.predict_proba(frame)
     assert model.feature_names_in_.tolist() == list(frame.columns)
     others = {
@@ -45,11 +45,11 @@ def test_every_library_gives_the_same_bits(table, tmp_path):
         "arrow strings": frame.assign(side=frame.side.astype("string")),
     }
     for name, other in others.items():
-        assert (small().fit(other, y).predict_proba(other) == p).all(), name
+        assert (usual().fit(other, y).predict_proba(other) == p).all(), name
         assert (model.predict_proba(other) == p).all(), name
     path = tmp_path / "table.csv"
     frame.assign(moon=np.where(y < 0, "", y.astype(str))).to_csv(path, index=False)
-    of_file = small().fit(str(path), "moon")
+    of_file = usual().fit(str(path), "moon")
     assert (of_file.predict_proba(str(path)) == p).all()
     assert of_file.model_.label() == "moon"
 
@@ -67,6 +67,21 @@ def test_rows_come_back_as_they_came(table):
     assert isinstance(small().fit(pyarrow.Table.from_pandas(frame), y).sample(2)[0], pyarrow.Table)
 
 
+def test_a_loaded_model_finds_its_columns_by_name(table, tmp_path):
+    frame, y = table
+    frame = frame.assign(same="constant", id=[f"row {i}" for i in range(len(frame))])
+    model = small().fit(frame, y)
+    model.save(tmp_path / "m.flow")
+    loaded = type(model).load(tmp_path / "m.flow")
+    p = model.predict_proba(frame)
+    for other in (frame, frame[frame.columns[::-1]], frame.drop(columns=["id"]), polars.from_pandas(frame)):
+        assert (loaded.predict_proba(other) == p).all()
+    with pytest.raises(ValueError, match="width"):
+        loaded.predict(frame.drop(columns=["width"]))
+    with pytest.raises(ValueError, match="feature names should match"):  # fitted again, it is as strict as any estimator
+        loaded.set_params(**small().get_params()).fit(frame, y).predict(frame.drop(columns=["id"]))
+
+
 def test_columns_are_declared_and_named(table):
     frame, y = table
     model = small(columns={"day": "ignore"}).fit(frame, y)
@@ -75,8 +90,15 @@ def test_columns_are_declared_and_named(table):
         small(columns={"sides": "ignore"}).fit(frame, y)
     with pytest.raises(ValueError, match="feature names should match"):
         model.predict(frame.rename(columns={"width": "breadth"}))
-    with pytest.raises(ValueError, match="several columns"):
-        small().fit(frame.set_axis(["a", "a", "b", "c", "d"], axis=1), y)
+    twice = frame.set_axis(["a", "a", "b", "c", "d"], axis=1)
+    for table in (twice, pyarrow.table([frame.height, frame.height], names=["a", "a"])):
+        with pytest.raises(ValueError, match="'a'"):
+            small().fit(table, y)
+    for empty in (polars.DataFrame({"a": []}), polars.LazyFrame({"a": []}), pyarrow.table({"a": []})):
+        with pytest.raises(ValueError, match="0 sample"):
+            small().fit(empty, [])
+    with pytest.raises(ValueError, match="0 sample"):
+        model.predict(polars.from_pandas(frame)[:0])
     with pytest.warns(UserWarning, match="does not have valid feature names"):
         assert (small().fit(frame[["width", "height"]], y).predict(frame[["width", "height"]].to_numpy())).shape == (300,)
 

@@ -45,13 +45,13 @@ enum Outcome {
 }
 
 fn tested() -> Result<Outcome, String> {
-    let Some(python) = interpreter() else {
+    let Some((python, version)) = interpreter() else {
         return Ok(Outcome::Skipped("there is no Python 3.10 or newer; FLOWGMM_PYTHON may name one".into()));
     };
     let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python");
     let temporary = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("python");
     fs::create_dir_all(&temporary).map_err(|error| format!("{}: {error}", temporary.display()))?;
-    let environment = temporary.join("venv");
+    let environment = temporary.join(format!("venv-{version}"));
     let own = environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
     if !succeeds(Command::new(&own).args(["-m", "pip", "--version"])) {
         let made = Command::new(&python).args(["-m", "venv", "--clear"]).arg(&environment).output();
@@ -103,14 +103,21 @@ fn tested() -> Result<Outcome, String> {
     Ok(Outcome::Passed)
 }
 
-/// The first Python 3.10 or newer that runs.
-fn interpreter() -> Option<PathBuf> {
+/// The first Python 3.10 or newer that runs, and its version, such as `3.12`.
+fn interpreter() -> Option<(PathBuf, String)> {
     let named = env::var_os("FLOWGMM_PYTHON").map(|named| vec![PathBuf::from(named)]);
     let usual = || ["python3", "python"].map(PathBuf::from).to_vec();
-    let new_enough = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))";
-    named.unwrap_or_else(usual).into_iter().find(|python| {
-        !python.as_os_str().is_empty() && succeeds(Command::new(python).args(["-c", new_enough]))
-    })
+    let asked = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2]); sys.exit(sys.version_info < (3, 10))";
+    named.unwrap_or_else(usual).into_iter().filter(|python| !python.as_os_str().is_empty()).find_map(
+        |python| {
+            let answer = Command::new(&python)
+                .args(["-c", asked])
+                .output()
+                .ok()
+                .filter(|told| told.status.success())?;
+            Some((python, String::from_utf8(answer.stdout).ok()?.trim().to_string()))
+        },
+    )
 }
 
 fn succeeds(command: &mut Command) -> bool {
