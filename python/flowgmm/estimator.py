@@ -209,6 +209,7 @@ class FlowGMMClassifier(ClassifierMixin, Insight, Latent):  # type: ignore[misc]
             raise ValueError(f"classes {mine} are read as {names}: two of them are the same number")
         self._order = np.asarray([names.index(name) for name in mine])
         self._container = container
+        self._matches_by_name = False
         self._conformal = None
         self.decisions_ = [Decision(*decision) for decision in model.decisions()]
         self.history_: list[dict[str, Any]] = json.loads(model.history())

@@ -78,6 +78,8 @@ def test_a_loaded_model_finds_its_columns_by_name(table, tmp_path):
         assert (loaded.predict_proba(other) == p).all()
     with pytest.raises(ValueError, match="width"):
         loaded.predict(frame.drop(columns=["width"]))
+    with pytest.raises(ValueError, match="feature names should match"):  # fitted again, it is as strict as any estimator
+        loaded.set_params(**small().get_params()).fit(frame, y).predict(frame.drop(columns=["id"]))
 
 
 def test_columns_are_declared_and_named(table):
