@@ -13,8 +13,18 @@ const NAME: &str = "python_package";
 /// What the tests need besides what the wheel asks for.
 const TOOLS: [&str; 2] = ["maturin>=1.9,<2", "pytest"];
 /// What tests are skipped without, by name.
-const EXTRAS: [&str; 10] =
-    ["pandas", "polars", "pyarrow", "mypy", "matplotlib", "onnx", "onnxruntime", "nbclient", "ipykernel", "tritonclient[http]"];
+const EXTRAS: [&str; 10] = [
+    "pandas",
+    "polars",
+    "pyarrow",
+    "mypy",
+    "matplotlib",
+    "onnx",
+    "onnxruntime",
+    "nbclient",
+    "ipykernel",
+    "tritonclient[http]",
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
