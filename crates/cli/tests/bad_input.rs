@@ -68,7 +68,7 @@ fn files_that_cannot_be_read_or_written() {
     bench.fails("predict m absent.csv --out p", 5, &["absent.csv"]);
     bench.fails("predict absent.flow test.csv --out p", 5, &["absent.flow"]);
     bench.fails("evaluate m absent.csv --label label", 5, &["absent.csv"]);
-    bench.fails("fit . --label label --model n", 5, &["."]);
+    bench.fails("fit . --label label --model n", 3, &[". is a folder, and no table"]);
     bench.fails(&format!("{fit} --model no/such/dir/m"), 5, &["no/such/dir/m"]);
     bench.fails(&format!("{fit} --model /dev/null"), 5, &["/dev/null", "not a regular file"]);
     bench.fails(&format!("{fit} --model ."), 5, &["directory"]);

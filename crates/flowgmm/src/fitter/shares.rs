@@ -7,9 +7,9 @@
 //! ```
 //!
 //! The first part of se_k^2 is the variance of a Dirichlet distribution with n_l pseudo-counts: shares rest on predictions, which
-//! rest on n_l labels. s_k^2 is the mean squared difference between pi_k and other estimates: the mean probability that flow,
-//! forest and teachers give to class k, and how often flow and forest predict it. Where classes overlap these differ, since
-//! the mean of unsure probabilities is nearer to even shares than the truth.
+//! rest on n_l labels. s_k is the largest difference between pi_k and other estimates: the mean probability that flow, forest and
+//! teachers give to class k, and how often flow and forest predict it. Where classes overlap these differ systematically, since
+//! the mean of unsure probabilities is nearer to even shares than the truth: the furthest counts, not their mean.
 
 use flowgmm_core::Prior;
 use ndarray::{ArrayView2, Axis};
@@ -41,8 +41,7 @@ impl Shares<'_> {
 
     fn estimated(&self, k: usize, n: usize) -> [f64; 2] {
         let share = self.shares[k];
-        let count = self.others.len().max(1) as f64;
-        let spread = self.others.iter().map(|other| (other[k] - share).powi(2)).sum::<f64>() / count;
+        let spread = self.others.iter().map(|other| (other[k] - share).powi(2)).fold(0.0, f64::max);
         let error = (share * (1.0 - share) / (n as f64 + 1.0) + spread).sqrt();
         [(share - 2.0 * error).max(0.0), (share + 2.0 * error).min(1.0)]
     }
