@@ -137,7 +137,7 @@ enum Command {
     /// Show what a model file contains, and how exactly its flow inverts
     #[command(after_help = "Example:\n  flowgmm inspect iris.flow")]
     Inspect(inspect::Args),
-    /// Write a model of numeric columns as an ONNX file
+    /// Write a model of numbers or of images as an ONNX file
     #[command(after_help = "Example:\n  flowgmm export-onnx iris.flow --out iris.onnx")]
     ExportOnnx(export_onnx::Args),
     /// Open a page to explore models, and serve them over HTTP

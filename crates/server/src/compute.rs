@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use axum::{
     body::{Body, to_bytes},
-    http::{HeaderMap, StatusCode, header},
+    extract::{FromRequest, Request},
+    http::{StatusCode, header},
 };
 use hyper::body::{Body as _, Bytes};
 
@@ -63,16 +64,28 @@ impl App {
     }
 }
 
-/// An error unless a body is said to be JSON, or nothing is said.
-pub fn check_json(headers: &HeaderMap) -> Result<()> {
-    match headers.get(header::CONTENT_TYPE).map(|kind| kind.as_bytes()) {
-        None => Ok(()),
-        Some(kind) if kind.starts_with(b"application/json") => Ok(()),
-        Some(_) => Err(Failure::new(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "media_type",
-            "send JSON, as application/json",
-        )),
+/// The whole body of a request that is said to be JSON, or of which nothing is said; taken within the bounds of [`App::body`].
+pub struct JsonBody(Bytes);
+
+impl JsonBody {
+    /// The body in this shape.
+    pub fn read<'a, T: serde::Deserialize<'a>>(&'a self) -> Result<T> {
+        json(&self.0)
+    }
+}
+
+impl FromRequest<Arc<App>> for JsonBody {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self> {
+        match request.headers().get(header::CONTENT_TYPE).map(|kind| kind.as_bytes()) {
+            Some(kind) if !kind.starts_with(b"application/json") => Err(Failure::new(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "media_type",
+                "send JSON, as application/json",
+            )),
+            _ => Ok(Self(app.body(request.into_body()).await?)),
+        }
     }
 }
 

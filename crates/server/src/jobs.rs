@@ -13,7 +13,7 @@ use std::{
 use axum::{
     body::Body,
     extract::{Path, State},
-    http::{HeaderMap, StatusCode},
+    http::StatusCode,
     response::Response,
 };
 use flowgmm::{Control, Observer, Phase, Request};
@@ -24,8 +24,8 @@ use tokio::sync::watch;
 
 use crate::{
     App,
-    compute::{check_json, json as read},
-    explorer::rows::{Mark, numbered},
+    compute::JsonBody,
+    explorer::labels::{Mark, numbered},
     failure::{Failure, Result},
     playground::ndjson,
     routes::json_text,
@@ -165,14 +165,11 @@ impl Default for Asked {
 pub async fn refit(
     State(app): State<Arc<App>>,
     Path(model): Path<String>,
-    headers: HeaderMap,
-    body: Body,
+    body: JsonBody,
 ) -> Result<Response> {
-    check_json(&headers)?;
-    let body = app.body(body).await?;
     let shared = app.clone();
     let text = app.compute(move |app| {
-        let asked: Asked = read(&body)?;
+        let asked: Asked = body.read()?;
         if app.leaving() {
             return Err(Failure::busy("the server is leaving"));
         }

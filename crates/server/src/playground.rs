@@ -15,7 +15,7 @@ use std::{
 use axum::{
     body::Body,
     extract::{Path, Query, State},
-    http::{HeaderMap, HeaderValue, StatusCode, header},
+    http::{HeaderValue, StatusCode, header},
     response::Response,
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -30,7 +30,7 @@ use tokio::sync::watch;
 
 use crate::{
     App,
-    compute::{check_json, json as read},
+    compute::JsonBody,
     failure::{Failure, Result},
     routes::json_text,
 };
@@ -267,11 +267,9 @@ struct Started {
 }
 
 /// Fits points in the plane, watched.
-pub async fn begin(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Result<Response> {
-    check_json(&headers)?;
-    let body = app.body(body).await?;
+pub async fn begin(State(app): State<Arc<App>>, body: JsonBody) -> Result<Response> {
     let text = app.compute(move |app| {
-        let asked: Asked = read(&body)?;
+        let asked: Asked = body.read()?;
         if app.leaving() {
             return Err(Failure::busy("the server is leaving"));
         }

@@ -93,7 +93,7 @@ fn protocol(routes: Routes) -> Routes {
 }
 
 fn models(routes: Routes) -> Routes {
-    use explorer::{features, map, model, rows};
+    use explorer::{features, labels, latent, map, model, rows};
     routes
         .get("/api/v1/models", "The models, their classes, columns and data", get(model::list))
         .get("/api/v1/models/{model}/card", "What a model is, and why", get(model::card))
@@ -112,14 +112,14 @@ fn models(routes: Routes) -> Routes {
         )
         .get("/api/v1/models/{model}/map/column/{column}", "A column of every row: f32", get(map::column))
         .get("/api/v1/models/{model}/rows/{row}", "The trust card of a row", get(rows::card))
-        .post("/api/v1/models/{model}/path", "Rows between two latent points", post(rows::path))
-        .post("/api/v1/models/{model}/sample", "New rows", post(rows::sample))
+        .post("/api/v1/models/{model}/path", "Rows between two latent points", post(latent::path))
+        .post("/api/v1/models/{model}/sample", "New rows", post(latent::sample))
         .post(
             "/api/v1/models/{model}/counterfactual",
             "The nearest row of another class",
             post(rows::counterfactual),
         )
-        .post("/api/v1/models/{model}/label-next", "Rows most worth a label", post(rows::label_next))
+        .post("/api/v1/models/{model}/label-next", "Rows most worth a label", post(labels::label_next))
         .get("/api/v1/models/{model}/features", "Layers and channels of the flow", get(features::layers))
         .post("/api/v1/models/{model}/features", "Rows with a channel moved", post(features::moved))
         .post("/api/v1/models/{model}/features/wall", "A row with each channel moved", post(features::wall))
@@ -128,9 +128,13 @@ fn models(routes: Routes) -> Routes {
             "The activations of a channel",
             get(features::histogram),
         )
-        .get("/api/v1/models/{model}/labels", "Labels that were given", get(rows::labels))
-        .post("/api/v1/models/{model}/labels", "Gives labels to rows", post(rows::mark))
-        .get("/api/v1/models/{model}/table.csv", "The data with all labels and predictions", get(rows::table))
+        .get("/api/v1/models/{model}/labels", "Labels that were given", get(labels::labels))
+        .post("/api/v1/models/{model}/labels", "Gives labels to rows", post(labels::mark))
+        .get(
+            "/api/v1/models/{model}/table.csv",
+            "The data with all labels and predictions",
+            get(labels::table),
+        )
 }
 
 fn fits(routes: Routes) -> Routes {

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use axum::{
-    body::Body,
     extract::{Path, State},
-    http::HeaderMap,
     response::Response,
 };
 use flowgmm::{insight::Feature, study::decoded};
@@ -13,11 +11,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     answer, model,
-    shown::{Inner, several},
+    shown::{Inner, Several},
 };
 use crate::{
     App,
-    compute::{check_json, json},
+    compute::JsonBody,
     failure::{Failure, Result},
     served::Served,
 };
@@ -89,7 +87,7 @@ struct MovedAsked {
 #[derive(Serialize)]
 struct MovedAnswer {
     #[serde(flatten)]
-    rows: std::collections::BTreeMap<&'static str, Vec<Vec<Inner>>>,
+    rows: Several<Vec<Inner>>,
 }
 
 fn check_alphas(alphas: &[f64]) -> Result<()> {
@@ -111,13 +109,10 @@ fn check_row(served: &Served, row: usize) -> Result<()> {
 pub async fn moved(
     State(app): State<Arc<App>>,
     Path(model): Path<String>,
-    headers: HeaderMap,
-    body: Body,
+    body: JsonBody,
 ) -> Result<Response> {
-    check_json(&headers)?;
-    let body = app.body(body).await?;
     answer(&app, model, move |_, served| {
-        let MovedAsked { layer, channel, place, alphas, rows } = json(&body)?;
+        let MovedAsked { layer, channel, place, alphas, rows } = body.read()?;
         if alphas.is_empty() || rows.is_empty() || alphas.len().saturating_mul(rows.len()) > MOST {
             return Err(Failure::request(format!("rows times alphas must be from 1 to {MOST}")));
         }
@@ -125,16 +120,13 @@ pub async fn moved(
         let feature = Feature { layer, channel, place: place.map(|[y, x]| (y, x)) };
         let (study, statistics) = (served.study()?, served.channels()?);
         statistics.check(feature)?;
-        let mut key = "rows";
-        let mut all = Vec::with_capacity(rows.len());
+        let mut lists = Vec::with_capacity(rows.len());
         for row in rows {
             check_row(served, row)?;
             let x = statistics.visualise(&served.model, feature, &alphas, study.x().row(row));
-            let (name, inner) = several(decoded(&served.model, x.view())?).pop_first().expect("one key");
-            key = name;
-            all.push(inner);
+            lists.push(decoded(&served.model, x.view())?);
         }
-        Ok(MovedAnswer { rows: std::collections::BTreeMap::from([(key, all)]) })
+        Ok(MovedAnswer { rows: Several::lists(lists) })
     })
     .await
 }
@@ -149,7 +141,7 @@ struct WallAsked {
 #[derive(Serialize)]
 struct WallAnswer {
     #[serde(flatten)]
-    rows: std::collections::BTreeMap<&'static str, Vec<Inner>>,
+    rows: Several<Inner>,
     base: Inner,
     channels: usize,
 }
@@ -158,13 +150,10 @@ struct WallAnswer {
 pub async fn wall(
     State(app): State<Arc<App>>,
     Path(model): Path<String>,
-    headers: HeaderMap,
-    body: Body,
+    body: JsonBody,
 ) -> Result<Response> {
-    check_json(&headers)?;
-    let body = app.body(body).await?;
     answer(&app, model, move |_, served| {
-        let WallAsked { layer, row, alpha } = json(&body)?;
+        let WallAsked { layer, row, alpha } = body.read()?;
         check_alphas(&[alpha])?;
         check_row(served, row)?;
         let (study, statistics) = (served.study()?, served.channels()?);
@@ -173,7 +162,7 @@ pub async fn wall(
         let x = statistics.wall(&served.model, layer, alpha, study.x().row(row), channels.min(MOST));
         let base = decoded(&served.model, study.x().slice(ndarray::s![row..row + 1, ..]))?;
         Ok(WallAnswer {
-            rows: several(decoded(&served.model, x.view())?),
+            rows: Several::of(decoded(&served.model, x.view())?),
             base: base.into_iter().next().expect("one row").into(),
             channels,
         })

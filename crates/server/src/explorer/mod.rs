@@ -1,6 +1,8 @@
 //! What the explorer's page asks for: handlers that turn JSON into calls of the library and its findings into JSON.
 
 pub mod features;
+pub mod labels;
+pub mod latent;
 pub mod map;
 pub mod model;
 pub mod rows;

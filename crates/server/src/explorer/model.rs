@@ -5,17 +5,17 @@ use std::sync::Arc;
 use axum::{
     body::Body,
     extract::{Path, State},
-    http::{HeaderMap, HeaderValue, header},
+    http::{HeaderValue, header},
     response::Response,
 };
 use flowgmm::{Classifier as _, ExplainRequest, Rows, Source, bijection::BijectionSpec, study::ColumnFacts};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{answer, rows::attachment};
+use super::{answer, labels::attachment};
 use crate::{
     App,
-    compute::{check_json, json as read},
+    compute::JsonBody,
     failure::{Failure, Result},
     routes::json_text,
     served::Served,
@@ -188,13 +188,10 @@ impl Default for ExplainAsked {
 pub async fn explain(
     State(app): State<Arc<App>>,
     Path(model): Path<String>,
-    headers: HeaderMap,
-    body: Body,
+    body: JsonBody,
 ) -> Result<Response> {
-    check_json(&headers)?;
-    let body = app.body(body).await?;
     answer(&app, model, move |app, served| {
-        let ExplainAsked { rows, alpha, seed } = read(&body)?;
+        let ExplainAsked { rows, alpha, seed } = body.read()?;
         if rows.is_some_and(|rows| rows > app.limits.rows) {
             return Err(Failure::too_large(format!("at most {} rows can be explained", app.limits.rows)));
         }

@@ -73,10 +73,31 @@ impl From<Image> for Picture {
     }
 }
 
-/// Several rows: `{"rows": [...]}` or `{"images": [...]}`, to be flattened.
-pub fn several(decoded: Vec<Decoded>) -> BTreeMap<&'static str, Vec<Inner>> {
+/// Several rows: `{"rows": [...]}` or `{"images": [...]}`, to be flattened into what they belong to.
+#[derive(Serialize)]
+#[serde(transparent)]
+pub struct Several<T>(BTreeMap<&'static str, Vec<T>>);
+
+impl Several<Inner> {
+    /// Of one list.
+    pub fn of(decoded: Vec<Decoded>) -> Self {
+        let (key, inner) = list(decoded);
+        Self(BTreeMap::from([(key, inner)]))
+    }
+}
+
+impl Several<Vec<Inner>> {
+    /// Of one list for each row, all of one kind.
+    pub fn lists(lists: Vec<Vec<Decoded>>) -> Self {
+        let (keys, inner): (Vec<_>, Vec<_>) = lists.into_iter().map(list).unzip();
+        Self(keys.first().map(|key| (*key, inner)).into_iter().collect())
+    }
+}
+
+/// The word for these rows, and the rows without it.
+fn list(decoded: Vec<Decoded>) -> (&'static str, Vec<Inner>) {
     let key = if matches!(decoded.first(), Some(Decoded::Image(_))) { "images" } else { "rows" };
-    BTreeMap::from([(key, decoded.into_iter().map(Inner::from).collect())])
+    (key, decoded.into_iter().map(Inner::from).collect())
 }
 
 /// A row or an image without the word for it.

@@ -4,6 +4,7 @@ mod admission;
 mod client;
 mod fixture;
 mod hostile;
+mod images;
 mod limits;
 mod page;
 mod playground;
