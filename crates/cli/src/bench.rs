@@ -32,7 +32,15 @@ pub struct Args {
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Directory of the data [default: FLOWGMM_DATA, else ../shared/data]
-    #[arg(short, long, value_name = "DIR", env = "FLOWGMM_DATA", default_value = "../shared/data")]
+    #[arg(
+        short,
+        long,
+        value_name = "DIR",
+        env = "FLOWGMM_DATA",
+        hide_env = true,
+        default_value = "../shared/data",
+        hide_default_value = true
+    )]
     data: PathBuf,
     /// Leave out datasets that are not there, instead of failing
     #[arg(long)]

@@ -28,7 +28,7 @@ fn request(rows: usize, memory: Option<u64>) -> (tempfile::TempDir, Request) {
 
 #[test]
 fn of_a_table_beyond_memory_labelled_rows_and_some_others_are_learnt_from() {
-    let (_kept, request) = request(4000, Some(300_000));
+    let (_kept, request) = request(4000, Some(3_500_000));
     let training = Training::read(&request, &mut ()).unwrap();
     let n = training.data.n();
     assert!((600..2500).contains(&n), "{n}");

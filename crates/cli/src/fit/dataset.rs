@@ -23,6 +23,7 @@ pub struct DatasetArgs {
         env = "FLOWGMM_DATA",
         hide_env = true,
         default_value = "../shared/data",
+        hide_default_value = true,
         hide_short_help = true
     )]
     pub data: PathBuf,

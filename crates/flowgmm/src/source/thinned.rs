@@ -7,7 +7,7 @@ use flowgmm_data::{Cells, Frame};
 use rand::Rng as _;
 
 use super::training::Origins;
-use crate::{Error, Result};
+use crate::{Error, Result, prepared::TAUGHT};
 
 /// How many times more rows than allowed are held before some are let go: each time costs a copy of the table.
 const SLACK: f64 = 1.25;
@@ -18,6 +18,9 @@ const LARGE: usize = 50;
 const GROWTH: f64 = 4.5;
 /// Bytes of a row besides its cells: line, class, random number.
 const BESIDES: f64 = 40.0;
+/// Bytes that teachers need for each row that they see, and for each of its numbers, as measured: neighbours, predictions, copies in
+/// the spaces that they look at.
+const TEACHING: (f64, f64) = (1000.0, 95.0);
 
 /// A table that is being read.
 pub(super) struct Thinned {
@@ -126,10 +129,14 @@ impl Thinned {
         let Some(frame) = self.frame.as_ref().filter(|frame| frame.n() > 0) else { return usize::MAX };
         let cells: f64 = frame.columns().iter().map(|column| bytes(&column.cells)).sum();
         let cells = cells / frame.n() as f64;
-        // Encoded rows are numbers of eight bytes, and of four where the flow sees them. Before, the table grows beyond what is
-        // kept and is copied.
-        let encoded = cells + 12.0 * dim.max(frame.columns().len()) as f64;
-        ((self.bytes / (encoded.max(GROWTH * cells) + BESIDES)) as usize).max(2)
+        let dim = dim.max(frame.columns().len()) as f64;
+        // Encoded rows are numbers of eight bytes, and of four where the flow sees them.
+        let (row, taught) = (cells + 12.0 * dim + BESIDES, TEACHING.0 + TEACHING.1 * dim);
+        let few = self.bytes / (row + taught);
+        let encoded = few.max((self.bytes - taught * TAUGHT as f64) / row);
+        // Before, the table grows beyond what is kept and is copied.
+        let read = self.bytes / (GROWTH * cells + BESIDES);
+        (encoded.min(read) as usize).max(2)
     }
 
     /// Keeps `count` rows.
@@ -172,6 +179,9 @@ mod tests {
         line.is_multiple_of(10)
     }
 
+    /// Bytes of a row of one number that teachers see.
+    const ROW: f64 = 8.0 + 12.0 + BESIDES + TEACHING.0 + TEACHING.1;
+
     /// 10,000 rows in chunks, of which every tenth is labelled, thinned to about `bytes`.
     fn thinned(bytes: f64, chunk: u64, seed: u64) -> Thinned {
         let mut table = Thinned::new(bytes, seed);
@@ -187,7 +197,7 @@ mod tests {
     fn a_table_that_fits_is_whole_and_one_that_does_not_keeps_labelled_rows_and_a_sample() {
         let (whole, y, origins) = thinned(1e9, 700, 1).into_parts().unwrap();
         assert_eq!((whole.n(), y.len(), origins.of(9_999)), (10_000, 10_000, "9999".into()));
-        let some = thinned(76.0 * 3000.0, 700, 1);
+        let some = thinned(ROW * 3000.5, 700, 1);
         assert_eq!((some.n(), some.seen), (3000, 10_000));
         let (some, ..) = some.into_parts().unwrap();
         let labelled = some.lines().iter().filter(|&&line| is_tenth(line)).count();
@@ -196,14 +206,29 @@ mod tests {
         let first_half = some.lines().iter().filter(|&&line| !is_tenth(line) && line < 5000).count();
         assert!((900..1100).contains(&first_half), "{first_half}: both halves of the file alike");
         // However the file is cut; and labelled rows are thinned where they alone are too many.
-        assert_eq!(thinned(76.0 * 3000.0, 123, 1).into_parts().unwrap().0, some);
-        let (few, ..) = thinned(76.0 * 100.0, 700, 2).into_parts().unwrap();
+        assert_eq!(thinned(ROW * 3000.5, 123, 1).into_parts().unwrap().0, some);
+        let (few, ..) = thinned(ROW * 100.5, 700, 2).into_parts().unwrap();
         assert!(few.n() == 100 && few.lines().iter().all(|&line| is_tenth(line)));
     }
 
     #[test]
+    fn rows_that_teachers_do_not_see_take_less() {
+        let rows = |bytes: f64| {
+            let mut table = Thinned::new(bytes, 1);
+            table.add(lines("a", 0..10), |_| false, &[]).unwrap();
+            table.allowed(0) as f64
+        };
+        let taught = ROW * TAUGHT as f64;
+        assert!((rows(taught) - TAUGHT as f64).abs() <= 1.0);
+        let more = rows(taught + 1e6) - rows(taught);
+        assert!((more - 1e6 / (20.0 + BESIDES)).abs() <= 1.0, "{more}");
+        // Of a very large table, reading takes more than all that comes after.
+        assert!((rows(1e10) - 1e10 / (GROWTH * 8.0 + BESIDES)).abs() <= 1.0);
+    }
+
+    #[test]
     fn classes_and_files_follow_their_rows() {
-        let mut table = Thinned::new(76.0 * 60.0, 3);
+        let mut table = Thinned::new(ROW * 60.5, 3);
         table.add(lines("a", 0..50), |row| row < 5, &[]).unwrap();
         table.set_labels((0..50).map(|row| (row < 5).then_some(row % 2)).collect());
         table.add(lines("b", 100..200), |_| false, &[]).unwrap();

@@ -16,8 +16,8 @@ use crate::{
 
 /// Images decoded at a time.
 const IMAGES: usize = 512;
-/// Bytes of a fit that do not depend on the number of rows: the program, teachers of a sample, the flow.
-const FIXED: f64 = 180e6;
+/// Bytes of a fit that do not depend on the number of rows: the program, the flow.
+const FIXED: f64 = 40e6;
 /// As many classes as this, mostly of one row, are no classes.
 const TOO_MANY: usize = 20;
 
@@ -130,7 +130,7 @@ fn of_table(request: &Request, observer: &mut dyn Observer) -> Result<Training> 
         None => source.label().ok_or_else(|| source.label_needed())?,
     };
     let bytes = request.memory.map_or_else(|| 0.5 * memory::available(), |bytes| bytes as f64);
-    // The rest is for the program, the teachers and the flow.
+    // The rest is for the program and the flow.
     let mut table = Thinned::new(bytes - FIXED.min(0.5 * bytes), request.seed());
     let chunks = source.frames(&[label])?;
     let mut warnings = chunks.warnings.clone();
