@@ -56,9 +56,23 @@ struct Test {
     threshold: f32,
     /// The exits, of 32, that are not below its left child.
     kept: u32,
-    column: u32,
-    /// The place of its column among those that the block reads.
-    lane: u32,
+    /// Its column, and in the lowest byte the place of that among those that the block reads.
+    place: u32,
+}
+
+/// Columns at most, as 24 bits name them.
+const COLUMNS: usize = 1 << 24;
+
+impl Test {
+    #[inline(always)]
+    fn column(&self) -> usize {
+        (self.place >> 8) as usize
+    }
+
+    #[inline(always)]
+    fn lane(&self) -> usize {
+        (self.place & 255) as usize
+    }
 }
 
 /// A part of a tree: all numbers are places in the vectors of [`Trees`].
@@ -99,9 +113,10 @@ impl Trees {
     /// No trees, of rows `[dim]`; leaf i has `width` values from `values[i * width]`.
     ///
     /// # Panics
-    /// Unless `dim` and `width` are positive and divide the numbers that there are.
+    /// Unless `dim` and `width` are positive, `dim` is at most 2^24, and `width` divides the numbers that there are.
     pub fn new(dim: usize, width: usize, values: &[f32]) -> Self {
-        assert!(dim > 0 && width > 0 && values.len().is_multiple_of(width), "the shape of leaves' values");
+        assert!((1..=COLUMNS).contains(&dim), "columns of trees, got {dim}");
+        assert!(width > 0 && values.len().is_multiple_of(width), "the shape of leaves' values");
         let stride = stride(width);
         let mut padded = vec![0.0; values.len() / width * stride];
         for (to, from) in padded.chunks_exact_mut(stride).zip(values.chunks_exact(width)) {

@@ -126,12 +126,12 @@ impl<'a> Cut<'a> {
                 continue;
             }
             let column = self.feature[node];
-            let four = fours.partition_point(|&four| four < column / 4) as u32;
+            // A block has fewer than 64 nodes: its lanes are numbered in a byte.
+            let lane = 4 * fours.partition_point(|&four| four < column / 4) as u32 + column % 4;
             trees.tests.push(Test {
                 threshold: self.threshold[node],
                 kept: !bits,
-                column,
-                lane: 4 * four + column % 4,
+                place: column << 8 | lane,
             });
         }
     }

@@ -100,7 +100,7 @@ impl Sums<'_> {
             let [first, second] = self.trees.tests(block);
             // SAFETY: a panel has a lane for each column, and tests are made of columns below `dim`.
             let words =
-                [first, second].map(|tests| unsafe { open::<L, PANELS>(tests, panels, |test| test.column) });
+                [first, second].map(|tests| unsafe { open::<L, PANELS>(tests, panels, Test::column) });
             for (panel, exits) in exits.chunks_exact_mut(16).enumerate() {
                 let lowest = lowest::<L>([words[0][panel], words[1][panel]]);
                 exits.iter_mut().zip(lowest).for_each(|(to, bit)| *to = bit as u8);
@@ -162,7 +162,7 @@ impl Sums<'_> {
         }
         let [first, second] = self.trees.tests(block);
         // SAFETY: the panel has four lanes for each of the block's groups of columns, whose lanes its tests name.
-        let open = |tests| unsafe { open::<L, 1>(tests, [panel.as_slice()], |test| test.lane) }[0];
+        let open = |tests| unsafe { open::<L, 1>(tests, [panel.as_slice()], Test::lane) }[0];
         match second.is_empty() {
             true => bits::<L>(open(first)).map(u32::trailing_zeros),
             false => lowest::<L>([open(first), open(second)]),
@@ -177,7 +177,7 @@ impl Sums<'_> {
             let x = self.rows.row(row);
             let words = self.trees.tests(block).map(|tests| {
                 tests.iter().fold(u32::MAX, |open, test| {
-                    let below = x[test.column as usize] <= test.threshold;
+                    let below = x[test.column()] <= test.threshold;
                     open & std::hint::select_unpredictable(below, u32::MAX, test.kept)
                 })
             });
@@ -214,7 +214,8 @@ impl Scratch {
         let exits = &self.exits[..self.parted.len()];
         exits.iter().for_each(|&exit| ends[usize::from(exit) % EXITS] += 1);
         let mut start = self.order.len();
-        for (bit, end) in ends.iter_mut().enumerate() {
+        // The last to wait is the first to go on: blocks are met in the order of their memory.
+        for (bit, end) in ends.iter_mut().enumerate().rev() {
             let n = *end;
             *end = start;
             if n > 0 {
@@ -239,11 +240,11 @@ impl Scratch {
 unsafe fn open<L: Lanes, const M: usize>(
     tests: &[Test],
     panels: [&[Lane]; M],
-    lane: impl Fn(&Test) -> u32,
+    lane: impl Fn(&Test) -> usize,
 ) -> [L::V; M] {
     let mut open = [L::splat(f32::from_bits(u32::MAX)); M];
     for test in tests {
-        let lane = lane(test) as usize;
+        let lane = lane(test);
         for (open, panel) in open.iter_mut().zip(panels) {
             // SAFETY: the caller's promise.
             let x = L::load(unsafe { panel.get_unchecked(lane) });
