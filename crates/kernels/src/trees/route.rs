@@ -8,6 +8,8 @@ use crate::transpose::transpose;
 
 /// Rows that go through the first block together: more would not fit the narrower register file.
 const PANELS: usize = 2;
+/// Bytes that a cache loads at once.
+const LINE: usize = 64;
 /// So few rows of a block go through it one by one.
 const FEW: usize = 3;
 
@@ -82,6 +84,9 @@ impl Kernel for Sums<'_> {
                 _ => (0..n).for_each(|row| self.alone(root, row)),
             }
             while let Some(part) = scratch.waiting.pop() {
+                if let Some(next) = scratch.waiting.last().and_then(|next| next.exit.to_block(self.trees)) {
+                    self.fetch::<L>(next);
+                }
                 self.go_on::<L>(part, &mut scratch);
             }
         }
@@ -89,6 +94,18 @@ impl Kernel for Sums<'_> {
 }
 
 impl Sums<'_> {
+    /// Asks for what a block is made of: all trees together are larger than a second-level cache.
+    #[inline(always)]
+    fn fetch<L: Lanes>(&self, block: &Block) {
+        let [first, second] = self.trees.tests(block);
+        first.iter().chain(second).step_by(LINE / size_of::<Test>()).for_each(|test| {
+            L::prefetch(std::ptr::from_ref(test).cast());
+        });
+        self.trees.exits(block).iter().step_by(LINE / size_of::<Exit>()).for_each(|exit| {
+            L::prefetch(std::ptr::from_ref(exit).cast());
+        });
+    }
+
     /// The exits of all rows from a tree's first block.
     #[inline(always)]
     fn first_exits<L: Lanes>(&self, block: &Block, exits: &mut Vec<u8>) {
