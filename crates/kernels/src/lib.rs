@@ -29,6 +29,7 @@
 //! | `pointwise` | tanh, exp and the affine part of a coupling                 |
 //! | `transpose` | the one data movement everything else is laid out to avoid     |
 //! | `mixture`   | log-densities of Gaussians and their gradients              |
+//! | `trees`     | decision trees on many rows                                 |
 //! | `adam`      | one pass of the optimiser over a parameter vector           |
 //! | `conv`      | convolutions of images, with batch norm and ReLU fused in       |
 //! | `image`     | runs of invertible steps on images: squeeze, channel mixing, convolutional couplings |
@@ -47,7 +48,7 @@
 //! let back = chain.inverse(&[&theta], &z, 2);
 //! assert!(x.iter().zip(&back).all(|(a, b)| (a - b).abs() < 1e-6));
 //! ```
-#![allow(unsafe_code)] // `simd` alone uses it: intrinsics, and the jump into code built for a wider CPU
+#![allow(unsafe_code)] // `simd`: intrinsics, and the jump into code built for a wider CPU; `trees`: loads whose places are checked before
 
 mod adam;
 mod batch_norm;
@@ -65,6 +66,7 @@ mod pool;
 pub mod reference;
 mod simd;
 mod transpose;
+mod trees;
 mod weights;
 
 pub use adam::{AdamState, AdamStep, adam, sum_of_squares};
@@ -75,3 +77,4 @@ pub use mixture::{GaussianGradients, Gaussians, Tail};
 #[doc(hidden)]
 pub use peak::fma_peak;
 pub use simd::{ENVIRONMENT, check_environment, instruction_set, instruction_sets};
+pub use trees::Trees;

@@ -62,6 +62,21 @@ pub(crate) trait Lanes {
     fn fma1(a: f32, b: f32, c: f32) -> f32;
     /// Asks for a cache line; any address is fine, nothing is read.
     fn prefetch(address: *const f32);
+    /// The bits of `v`, of which only `kept` stay where not `x <= threshold`.
+    fn clear_above(v: Self::V, x: Self::V, threshold: f32, kept: u32) -> Self::V;
+    /// Four numbers of each of sixteen rows, by columns.
+    ///
+    /// # Safety
+    /// Four numbers can be read from each address.
+    #[inline(always)]
+    unsafe fn four_columns(rows: &[*const f32; 16], to: &mut [Lane; 4]) {
+        for (r, row) in rows.iter().enumerate() {
+            for (c, to) in to.iter_mut().enumerate() {
+                // SAFETY: c < 4.
+                to.0[r] = unsafe { *row.add(c) };
+            }
+        }
+    }
     /// 16 rows of 16 from `from`, transposed into `to`; both with a stride between rows.
     #[inline(always)]
     fn transpose_16x16(from: &[f32], from_stride: usize, to: &mut [f32], to_stride: usize) {
@@ -289,4 +304,11 @@ impl Lanes for Portable {
     }
     #[inline(always)]
     fn prefetch(_: *const f32) {}
+    #[inline(always)]
+    fn clear_above(v: Lane, x: Lane, threshold: f32, kept: u32) -> Lane {
+        Lane(std::array::from_fn(|l| {
+            let below = if x.0[l] <= threshold { u32::MAX } else { 0 };
+            f32::from_bits(v.0[l].to_bits() & (kept | below))
+        }))
+    }
 }

@@ -9,6 +9,8 @@
 //! | `stored` | a forest as arrays of a file |
 //! | `nodes`, `columns` | trees as flat arrays; rows in 32-bit precision, by columns |
 //!
+//! Forests score many rows with [`flowgmm_kernels::Trees`].
+//!
 //! Trees ask only for the order of values in a column, so no learner here standardises columns. Values are compared in
 //! 32-bit precision, as in scikit-learn.
 
@@ -20,7 +22,6 @@ use crate::{Error, Result};
 
 mod boosting;
 mod columns;
-mod descent;
 mod forest;
 mod grow;
 mod nodes;

@@ -61,6 +61,35 @@ impl Lanes for Avx512 {
         unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) }
     }
     #[inline(always)]
+    fn clear_above(v: __m512, x: __m512, threshold: f32, kept: u32) -> __m512 {
+        // SAFETY: see above.
+        unsafe {
+            let above = _mm512_cmp_ps_mask::<_CMP_NLE_UQ>(x, _mm512_set1_ps(threshold));
+            let v = _mm512_castps_si512(v);
+            let kept = _mm512_set1_epi32(kept as i32);
+            _mm512_castsi512_ps(_mm512_mask_and_epi32(v, above, v, kept))
+        }
+    }
+    #[inline(always)]
+    unsafe fn four_columns(rows: &[*const f32; 16], to: &mut [Lane; 4]) {
+        // SAFETY: see above, and the caller's promise for every row.
+        unsafe {
+            // Quarter q of a[i] is row 4 q + i: a 4 x 4 transpose of all quarters.
+            let a: [__m512; 4] = std::array::from_fn(|i| {
+                let z = _mm512_castps128_ps512(_mm_loadu_ps(rows[i]));
+                let z = _mm512_insertf32x4::<1>(z, _mm_loadu_ps(rows[4 + i]));
+                let z = _mm512_insertf32x4::<2>(z, _mm_loadu_ps(rows[8 + i]));
+                _mm512_insertf32x4::<3>(z, _mm_loadu_ps(rows[12 + i]))
+            });
+            let [low, high] = [0, 2].map(|i| _mm512_castps_pd(_mm512_unpacklo_ps(a[i], a[i + 1])));
+            _mm512_store_ps(to[0].0.as_mut_ptr(), _mm512_castpd_ps(_mm512_unpacklo_pd(low, high)));
+            _mm512_store_ps(to[1].0.as_mut_ptr(), _mm512_castpd_ps(_mm512_unpackhi_pd(low, high)));
+            let [low, high] = [0, 2].map(|i| _mm512_castps_pd(_mm512_unpackhi_ps(a[i], a[i + 1])));
+            _mm512_store_ps(to[2].0.as_mut_ptr(), _mm512_castpd_ps(_mm512_unpacklo_pd(low, high)));
+            _mm512_store_ps(to[3].0.as_mut_ptr(), _mm512_castpd_ps(_mm512_unpackhi_pd(low, high)));
+        }
+    }
+    #[inline(always)]
     fn transpose_16x16(from: &[f32], from_stride: usize, to: &mut [f32], to_stride: usize) {
         // SAFETY: see above; every row is sliced to 16 numbers before it is read or written.
         unsafe {
@@ -150,6 +179,38 @@ impl Lanes for Avx2 {
     fn prefetch(address: *const f32) {
         // SAFETY: a prefetch of any address is harmless.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) }
+    }
+    #[inline(always)]
+    fn clear_above(v: Self::V, x: Self::V, threshold: f32, kept: u32) -> Self::V {
+        // SAFETY: see above.
+        unsafe {
+            let kept = _mm256_castsi256_ps(_mm256_set1_epi32(kept as i32));
+            let threshold = _mm256_set1_ps(threshold);
+            let clear = |i: usize| {
+                let above = _mm256_cmp_ps::<_CMP_NLE_UQ>(x[i], threshold);
+                _mm256_andnot_ps(_mm256_andnot_ps(kept, above), v[i])
+            };
+            [clear(0), clear(1)]
+        }
+    }
+    #[inline(always)]
+    unsafe fn four_columns(rows: &[*const f32; 16], to: &mut [Lane; 4]) {
+        for half in [0, 8] {
+            // SAFETY: see above, and the caller's promise for every row; a half begins 0 or 32 bytes in.
+            unsafe {
+                // Half h of a[i] is row 4 h + i: a 4 x 4 transpose of both halves.
+                let a: [__m256; 4] = std::array::from_fn(|i| {
+                    let low = _mm256_castps128_ps256(_mm_loadu_ps(rows[half + i]));
+                    _mm256_insertf128_ps::<1>(low, _mm_loadu_ps(rows[half + 4 + i]))
+                });
+                let [low, high] = [0, 2].map(|i| _mm256_unpacklo_ps(a[i], a[i + 1]));
+                _mm256_store_ps(to[0].0.as_mut_ptr().add(half), _mm256_shuffle_ps::<0x44>(low, high));
+                _mm256_store_ps(to[1].0.as_mut_ptr().add(half), _mm256_shuffle_ps::<0xee>(low, high));
+                let [low, high] = [0, 2].map(|i| _mm256_unpackhi_ps(a[i], a[i + 1]));
+                _mm256_store_ps(to[2].0.as_mut_ptr().add(half), _mm256_shuffle_ps::<0x44>(low, high));
+                _mm256_store_ps(to[3].0.as_mut_ptr().add(half), _mm256_shuffle_ps::<0xee>(low, high));
+            }
+        }
     }
     #[inline(always)]
     fn transpose_16x16(from: &[f32], from_stride: usize, to: &mut [f32], to_stride: usize) {

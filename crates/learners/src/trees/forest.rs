@@ -1,14 +1,15 @@
 //! Forests of classification trees: p(k | x) is the mean over trees of the class shares in the leaf of x.
 
 use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
 
+use flowgmm_kernels::Trees;
 use ndarray::{Array2, ArrayView1, ArrayView2};
 use rand::Rng as _;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::columns::{Columns, single};
-use super::descent::Descent;
 use super::grow::{Grown, Limits, Rows, grow};
 use super::nodes::{Nodes, ensure};
 use super::{MaxFeatures, Sampling, TreeSettings};
@@ -17,10 +18,10 @@ use crate::chunks::in_chunks;
 use crate::error::positive;
 use crate::targets::check_rows;
 
-/// Values of the rows that go down a tree together: half a megabyte.
-const CHUNK_VALUES: usize = 1 << 17;
-const MIN_CHUNK: usize = 256;
-const MAX_CHUNK: usize = 4096;
+/// Values of the rows that go down a tree together: they stay in a second-level cache.
+const CHUNK_VALUES: usize = 1 << 16;
+const MIN_CHUNK: usize = 512;
+const MAX_CHUNK: usize = 2048;
 
 /// A fitted forest on rows of numbers, without class names. One read from a file must pass [`Forest::validate`] before
 /// use.
@@ -32,6 +33,18 @@ pub struct Forest {
     pub(super) nodes: Nodes,
     /// Class shares in leaves that are not pure, as they are too small to be split, or their rows have equal values.
     pub(super) mixed: Vec<f32>, // [n_mixed, n_classes]
+    #[serde(skip)]
+    pub(super) packed: Packed,
+}
+
+/// The trees of a forest as they are scored: nothing that the forest does not say, so that all are alike.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Packed(OnceLock<Arc<Trees>>);
+
+impl PartialEq for Packed {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 impl Forest {
@@ -95,7 +108,13 @@ impl Forest {
                 grow(&Rows { columns: &columns, y: &y, n_classes }, &weights, limits, rng)
             })
             .collect();
-        let mut forest = Self { dim: x.ncols(), n_classes, nodes: Nodes::new(), mixed: Vec::new() };
+        let mut forest = Self {
+            dim: x.ncols(),
+            n_classes,
+            nodes: Nodes::new(),
+            mixed: Vec::new(),
+            packed: Packed::default(),
+        };
         grown.into_iter().for_each(|grown| forest.push(grown));
         forest.check_exact()?;
         Ok(forest)
@@ -113,16 +132,12 @@ impl Forest {
     /// If x does not have as many columns as the forest was fitted to.
     pub fn probs(&self, x: ArrayView2<f64>) -> Array2<f64> {
         assert_eq!(x.ncols(), self.dim, "columns of a forest");
-        let k = self.n_classes;
-        // The values of a chunk stay in a second-level cache.
+        let packed = self.packed();
         let chunk = (CHUNK_VALUES / self.dim).clamp(MIN_CHUNK, MAX_CHUNK);
-        in_chunks(x, chunk, k, |x| {
-            let mut descent = Descent::new(x.nrows(), self.dim, |row, column| single(x[[row, column]]));
-            let mut probs = Array2::zeros((x.nrows(), k));
-            let flat = probs.as_slice_mut().expect("made in this order");
-            for tree in 0..self.nodes.n_trees() {
-                descent.leaves(&self.nodes, tree, |leaf, rows| self.add_shares(leaf as usize, rows, flat));
-            }
+        in_chunks(x, chunk, self.n_classes, |x| {
+            let values: Vec<f32> = x.iter().map(|&value| single(value)).collect();
+            let mut probs = Array2::from_shape_vec((x.nrows(), self.n_classes), packed.sums(&values))
+                .expect("a sum for each class");
             for mut row in probs.rows_mut() {
                 let sum = row.sum(); // the number of trees, but for the rounding of shares
                 row /= sum;
@@ -131,19 +146,20 @@ impl Forest {
         })
     }
 
-    /// Adds the class shares of a leaf to those of some rows of `probs` `[n, n_classes]`.
-    fn add_shares(&self, leaf: usize, rows: &[u32], probs: &mut [f64]) {
-        let k = self.n_classes;
-        match leaf.checked_sub(k) {
-            None => rows.iter().for_each(|&row| probs[row as usize * k + leaf] += 1.),
-            Some(mixed) => {
-                let shares = &self.mixed[mixed * k..(mixed + 1) * k];
-                for &row in rows {
-                    let probs = &mut probs[row as usize * k..][..k];
-                    probs.iter_mut().zip(shares).for_each(|(p, &share)| *p += f64::from(share));
-                }
+    /// The trees as they are scored, made of the others once.
+    pub(super) fn packed(&self) -> &Trees {
+        self.packed.0.get_or_init(|| {
+            let k = self.n_classes;
+            let pure = (0..k * k).map(|at| if at / k == at % k { 1. } else { 0. });
+            let shares: Vec<f32> = pure.chain(self.mixed.iter().copied()).collect();
+            let mut trees = Trees::new(self.dim, k, &shares);
+            for tree in self.nodes.starts.windows(2) {
+                let own = tree[0] as usize..tree[1] as usize;
+                let nodes = &self.nodes;
+                trees.push(&nodes.feature[own.clone()], &nodes.threshold[own.clone()], &nodes.next[own]);
             }
-        }
+            Arc::new(trees)
+        })
     }
 
     /// p(k | x) of rows, `[n, n_classes]`, all above 0: half a tree more, whose leaves hold all classes alike.

@@ -2,7 +2,7 @@
 //!
 //! Whole numbers up to 2^24 are exact in 32 bits; a forest that would need larger ones is not made.
 
-use super::forest::Forest;
+use super::forest::{Forest, Packed};
 use super::nodes::{LEAF, Nodes, ensure};
 use crate::{Error, Result};
 
@@ -41,8 +41,9 @@ impl Forest {
             threshold,
             next: next.iter().map(|&v| whole(v)).collect::<Result<_>>()?,
         };
-        let forest = Self { dim, n_classes, nodes, mixed };
+        let forest = Self { dim, n_classes, nodes, mixed, packed: Packed::default() };
         forest.validate(dim, n_classes)?;
+        forest.packed();
         Ok(forest)
     }
 
