@@ -185,7 +185,7 @@ fn look(analysis: Analysis, directory: &Path, args: &Args, global: &Global) -> f
         given: model.clone(),
         observer: &mut progress,
     };
-    match analysis {
+    let found = match analysis {
         Analysis::Calibration => run_calibration(set, &mut models, directory),
         Analysis::Interpolation => run_interpolation(set, pairs, &mut models, directory),
         Analysis::Boundary => run_boundary(set, rows.get(), &mut models, directory),
@@ -201,8 +201,8 @@ fn look(analysis: Analysis, directory: &Path, args: &Args, global: &Global) -> f
             run_domains(clothes, &[digits, STRANGE], &mut models, directory)
         }
         Analysis::Generation => run_generation(set, &mut models, directory),
-    }
-    .map(drop)
+    };
+    found.map(drop)
 }
 
 fn show(item: &Item, args: &Args, global: &Global) -> Result<()> {

@@ -72,7 +72,7 @@ fn join(model: &Model, test: &ImageSet, pair: [usize; 2]) -> (Series, Array2<f64
         "dip": ends[0].min(ends[1]) - lowest,
     });
     let line = if class(0) == class(1) { series } else { series.dashed() };
-    (line, found.x.slice(s![..;BETWEEN, ..]).to_owned(), entry)
+    (line, found.x.slice(s![..;BETWEEN as isize, ..]).to_owned(), entry)
 }
 
 fn chart(series: Vec<Series>) -> LineChart {

@@ -1,6 +1,6 @@
 //! The models of images that figure 4, the calibration table and appendices F and H look at: fitted once, then read.
 
-use std::{fs, path::PathBuf};
+use std::{fmt, fs, path::PathBuf};
 
 use flowgmm::{FitConfig, Fitter, Model, Observer, Rows, tensor::Place};
 use flowgmm_data::ImageLayout;
@@ -22,7 +22,6 @@ pub enum Labels {
 }
 
 /// Where data are, where models are kept, and how long they are trained.
-#[derive(Debug)]
 pub struct Models<'a> {
     /// The images.
     pub store: Store,
@@ -34,6 +33,14 @@ pub struct Models<'a> {
     pub given: Vec<PathBuf>,
     /// Who sees the progress.
     pub observer: &'a mut dyn Observer,
+}
+
+impl fmt::Debug for Models<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let mut shown = f.debug_struct("Models");
+        shown.field("directory", &self.directory).field("steps", &self.steps).field("given", &self.given);
+        shown.finish_non_exhaustive()
+    }
 }
 
 impl Labels {

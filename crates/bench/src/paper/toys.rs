@@ -70,38 +70,45 @@ pub fn run_toys(
 ) -> Result<usize> {
     let mut fitted = 0;
     for seed in FIRST_SEED..FIRST_SEED + seeds {
-        for (settings, preset, labels) in SETTINGS {
-            let known = read_toy_runs(directory)?;
-            let mut missing = Vec::new();
-            for &toy in toys {
-                let (config, problem) = demo::problem(preset, labels, toy, seed)?;
-                // Where no label is chosen, random labels are the notebooks'.
-                let same = settings == "paper-toy-random"
-                    && problem == demo::problem(preset, ToyLabels::Notebooks, toy, seed)?.1;
-                let config = config_of(&config, labels);
-                let done = known.iter().any(|run| {
-                    run.settings == settings
-                        && run.toy == toy.name()
-                        && run.seed == seed
-                        && run.config == config
-                });
-                if !done && !same {
-                    missing.push((toy, config));
-                }
-            }
+        for setting in SETTINGS {
+            let (name, preset, labels) = setting;
+            let missing = missing(&read_toy_runs(directory)?, setting, toys, seed)?;
             if missing.is_empty() {
                 continue;
             }
             let names: Vec<ProblemName> = missing.iter().map(|(toy, _)| *toy).collect();
             let run = demo::run_with(preset, labels, &names, seed, threads, observer)?;
-            append(directory, &run, settings, &missing)?;
+            append(directory, &run, name, &missing)?;
             if seed == FIRST_SEED {
-                write_figures(&run, &directory.join("toys").join(settings))?;
+                write_figures(&run, &directory.join("toys").join(name))?;
             }
             fitted += names.len();
         }
     }
     Ok(fitted)
+}
+
+/// The toys whose results are not known, with a fingerprint of what they are fitted with.
+fn missing(
+    known: &[ToyRun],
+    (name, preset, labels): (&str, Preset, ToyLabels),
+    toys: &[ProblemName],
+    seed: u64,
+) -> Result<Vec<(ProblemName, String)>> {
+    let mut missing = Vec::new();
+    for &toy in toys {
+        let (config, _) = demo::problem(preset, labels, toy, seed)?;
+        let config = config_of(&config, labels);
+        let is_it = |run: &ToyRun| {
+            run.settings == name && run.toy == toy.name() && run.seed == seed && run.config == config
+        };
+        // Labels of the other toys are drawn at random in any case.
+        let twice = name == "paper-toy-random" && !matches!(toy, ProblemName::Moons | ProblemName::Circles);
+        if !twice && !known.iter().any(is_it) {
+            missing.push((toy, config));
+        }
+    }
+    Ok(missing)
 }
 
 fn config_of(config: &FitConfig, labels: ToyLabels) -> String {
@@ -133,4 +140,46 @@ fn write_figures(run: &Demo, directory: &Path) -> Result<()> {
         write(&directory.join(name), svg.as_bytes())?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_known_is_not_fitted_again() {
+        let toys = [ProblemName::Moons, ProblemName::Pinwheel];
+        let [notebooks, random, auto] = SETTINGS;
+        let all = missing(&[], notebooks, &toys, 3).unwrap();
+        assert_eq!(all.len(), 2);
+        assert_eq!(missing(&[], random, &toys, 3).unwrap().len(), 1, "pinwheel is the same with both labels");
+        let run = |(toy, config): &(ProblemName, String)| ToyRun {
+            settings: notebooks.0.into(),
+            toy: toy.name().into(),
+            seed: 3,
+            config: config.clone(),
+            semi_supervised: 1.0,
+            labelled_only: 0.5,
+            seconds: 1.0,
+        };
+        let known: Vec<ToyRun> = all.iter().map(run).collect();
+        assert!(missing(&known, notebooks, &toys, 3).unwrap().is_empty());
+        assert_eq!(missing(&known, notebooks, &toys, 4).unwrap().len(), 2, "another seed");
+        assert_eq!(missing(&known, auto, &toys, 3).unwrap().len(), 2, "other settings");
+        let changed = ToyRun { config: "0".into(), ..known[0].clone() };
+        assert_eq!(
+            missing(&[changed], notebooks, &toys[..1], 3).unwrap().len(),
+            1,
+            "settings of another day"
+        );
+    }
+
+    #[test]
+    fn a_line_that_is_no_result_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        assert!(read_toy_runs(directory.path()).unwrap().is_empty());
+        fs::write(directory.path().join(FILE), "{}\n").unwrap();
+        let error = read_toy_runs(directory.path()).unwrap_err().to_string();
+        assert!(error.contains("line 1"), "{error}");
+    }
 }
