@@ -21,9 +21,8 @@ fn data(root: &Path) {
         .iter()
         .flat_map(|x| x.rows().into_iter().map(|row| row.iter().map(|v| (15.9 * v) as u8).collect()))
         .collect();
-    // Labels are by the brightest column of the image: any will do that pixels decide.
-    let y: Vec<u8> =
-        x.iter().map(|image| (0..10).max_by_key(|k| u32::from(image[3 + 5 * k])).unwrap() as u8).collect();
+    // What matters here is that all is computed, not what is learnt.
+    let y: Vec<u8> = (0..x.len()).map(|row| (row % 10) as u8).collect();
     for set in ["mnist", "fashion-mnist", "notmnist"] {
         let folder = root.join(set);
         fs::create_dir_all(&folder).unwrap();
