@@ -69,46 +69,37 @@ pub fn run_toys(
     observer: &mut dyn Observer,
 ) -> Result<usize> {
     let mut fitted = 0;
-    for seed in FIRST_SEED..FIRST_SEED + seeds {
-        for setting in SETTINGS {
+    let seeds = || FIRST_SEED..FIRST_SEED + seeds;
+    for setting in SETTINGS {
+        for (&toy, seed) in toys.iter().flat_map(|toy| seeds().map(move |seed| (toy, seed))) {
             let (name, preset, labels) = setting;
-            let missing = missing(&read_toy_runs(directory)?, setting, toys, seed)?;
-            if missing.is_empty() {
-                continue;
-            }
-            let names: Vec<ProblemName> = missing.iter().map(|(toy, _)| *toy).collect();
-            let run = demo::run_with(preset, labels, &names, seed, threads, observer)?;
-            append(directory, &run, name, &missing)?;
+            let Some(config) = missing(&read_toy_runs(directory)?, setting, toy, seed)? else { continue };
+            let run = demo::run_with(preset, labels, &[toy], seed, threads, observer)?;
+            append(directory, &run, name, &config)?;
             if seed == FIRST_SEED {
                 write_figures(&run, &directory.join("toys").join(name))?;
             }
-            fitted += names.len();
+            fitted += 1;
         }
     }
     Ok(fitted)
 }
 
-/// The toys whose results are not known, with a fingerprint of what they are fitted with.
+/// A fingerprint of what a toy is fitted with, if its result is not known.
 fn missing(
     known: &[ToyRun],
     (name, preset, labels): (&str, Preset, ToyLabels),
-    toys: &[ProblemName],
+    toy: ProblemName,
     seed: u64,
-) -> Result<Vec<(ProblemName, String)>> {
-    let mut missing = Vec::new();
-    for &toy in toys {
-        let (config, _) = demo::problem(preset, labels, toy, seed)?;
-        let config = config_of(&config, labels);
-        let is_it = |run: &ToyRun| {
-            run.settings == name && run.toy == toy.name() && run.seed == seed && run.config == config
-        };
-        // Labels of the other toys are drawn at random in any case.
-        let twice = name == "paper-toy-random" && !matches!(toy, ProblemName::Moons | ProblemName::Circles);
-        if !twice && !known.iter().any(is_it) {
-            missing.push((toy, config));
-        }
-    }
-    Ok(missing)
+) -> Result<Option<String>> {
+    let (config, _) = demo::problem(preset, labels, toy, seed)?;
+    let config = config_of(&config, labels);
+    let is_it = |run: &ToyRun| {
+        run.settings == name && run.toy == toy.name() && run.seed == seed && run.config == config
+    };
+    // Labels of the other toys are drawn at random in any case.
+    let twice = name == "paper-toy-random" && !matches!(toy, ProblemName::Moons | ProblemName::Circles);
+    Ok((!twice && !known.iter().any(is_it)).then_some(config))
 }
 
 fn config_of(config: &FitConfig, labels: ToyLabels) -> String {
@@ -116,16 +107,15 @@ fn config_of(config: &FitConfig, labels: ToyLabels) -> String {
     fingerprint(text.bytes().map(u64::from))
 }
 
-fn append(directory: &Path, run: &Demo, settings: &str, of: &[(ProblemName, String)]) -> Result<()> {
+fn append(directory: &Path, run: &Demo, settings: &str, config: &str) -> Result<()> {
     let path = directory.join(FILE);
     let mut text = fs::read_to_string(&path).unwrap_or_default();
     for solved in &run.problems {
-        let (_, config) = of.iter().find(|(toy, _)| *toy == solved.dataset).expect("it was asked for");
         let line = ToyRun {
             settings: settings.into(),
             toy: solved.dataset.name().into(),
             seed: run.seed,
-            config: config.clone(),
+            config: config.into(),
             semi_supervised: solved.semi_supervised.scores.accuracy,
             labelled_only: solved.labelled_only.scores.accuracy,
             seconds: (10.0 * solved.seconds()).round() / 10.0,
@@ -148,29 +138,29 @@ mod tests {
 
     #[test]
     fn what_is_known_is_not_fitted_again() {
-        let toys = [ProblemName::Moons, ProblemName::Pinwheel];
         let [notebooks, random, auto] = SETTINGS;
-        let all = missing(&[], notebooks, &toys, 3).unwrap();
-        assert_eq!(all.len(), 2);
-        assert_eq!(missing(&[], random, &toys, 3).unwrap().len(), 1, "pinwheel is the same with both labels");
-        let run = |(toy, config): &(ProblemName, String)| ToyRun {
+        let missing = |known: &[ToyRun], setting, toy, seed| missing(known, setting, toy, seed).unwrap();
+        let moons = ProblemName::Moons;
+        let config = missing(&[], notebooks, moons, 3).expect("nothing is known");
+        let known = [ToyRun {
             settings: notebooks.0.into(),
-            toy: toy.name().into(),
+            toy: moons.name().into(),
             seed: 3,
-            config: config.clone(),
+            config,
             semi_supervised: 1.0,
             labelled_only: 0.5,
             seconds: 1.0,
-        };
-        let known: Vec<ToyRun> = all.iter().map(run).collect();
-        assert!(missing(&known, notebooks, &toys, 3).unwrap().is_empty());
-        assert_eq!(missing(&known, notebooks, &toys, 4).unwrap().len(), 2, "another seed");
-        assert_eq!(missing(&known, auto, &toys, 3).unwrap().len(), 2, "other settings");
-        let changed = ToyRun { config: "0".into(), ..known[0].clone() };
-        assert_eq!(
-            missing(&[changed], notebooks, &toys[..1], 3).unwrap().len(),
-            1,
-            "settings of another day"
+        }];
+        assert_eq!(missing(&known, notebooks, moons, 3), None);
+        assert!(missing(&known, notebooks, moons, 4).is_some(), "another seed");
+        assert!(missing(&known, auto, moons, 3).is_some(), "other settings");
+        assert!(missing(&known, random, moons, 3).is_some(), "other labels");
+        let [run] = known;
+        let changed = [ToyRun { config: "0".into(), ..run }];
+        assert!(missing(&changed, notebooks, moons, 3).is_some(), "settings of another day");
+        let pinwheel = ProblemName::Pinwheel;
+        assert!(
+            missing(&[], notebooks, pinwheel, 3).is_some() && missing(&[], random, pinwheel, 3).is_none()
         );
     }
 
