@@ -153,8 +153,8 @@ fn figure4ab() -> Item {
         cost: "a minute, and the model of 1,000 labels of figure 4(c). --pairs 3:8,10:10 joins test images of one's choice",
         data: &["mnist"],
         cells: vec![
-            dip("fall of log p(z) on the first path within a class, nats", "/paths/0/dip"),
-            dip("fall of log p(z) on the first path between classes, nats", "/paths/3/dip"),
+            dip("fall of log p(z), first path within a class", "/paths/0/dip"),
+            dip("fall of log p(z), first path between classes", "/paths/3/dip"),
         ],
     }
 }
