@@ -266,7 +266,8 @@ mod tests {
         }
         for seed in 0..20 {
             let own = Toy::Circles.notebook_problem(seed).train.labelled_only();
-            let outer = own.x().rows().into_iter().zip(own.y()).filter(|(_, y)| **y == Some(1));
+            let x = own.x();
+            let outer = x.rows().into_iter().zip(own.y()).filter(|(_, y)| **y == Some(1));
             let mut turns: Vec<f64> =
                 outer.map(|(x, _)| x[1].atan2(x[0]).to_degrees().rem_euclid(360.)).collect();
             turns.sort_by(f64::total_cmp);
