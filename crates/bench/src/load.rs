@@ -99,6 +99,19 @@ impl DataDirectory {
         }
     }
 
+    /// Why a split does not suit the rows: parts of a known dataset may be absent.
+    fn not_of_these(&self, dataset: &PlanDataset, error: &flowgmm_datasets::Error) -> LoadError {
+        let files = find(&dataset.file).ok().and_then(|known| self.store.check(known.name).ok());
+        match files.is_some_and(|files| files.iter().any(|file| matches!(file.state, State::Absent(_)))) {
+            true => LoadError::Absent(format!(
+                "the split is of the whole of '{0}', of which only a part is in {1} ({error}): run `flowgmm data get {0} --dir {1}`",
+                dataset.file,
+                self.root.display()
+            )),
+            false => LoadError::Unusable(error.to_string().into()),
+        }
+    }
+
     /// What to do about a known dataset that is not there.
     pub(crate) fn absent(&self, dataset: &Dataset) -> LoadError {
         let (name, root) = (dataset.name, self.root.display());
@@ -137,7 +150,8 @@ impl Loader for DataDirectory {
         };
         let mut splits = Vec::new();
         for file in split_files(dataset) {
-            let read = LabelSplits::read(&self.path(&file)?, all.n())?;
+            let read = LabelSplits::read(&self.path(&file)?, all.n());
+            let read = read.map_err(|error| self.not_of_these(dataset, &error))?;
             for seed in 0..read.seeds() {
                 splits.push(read.seed(seed)?.to_vec());
             }

@@ -54,6 +54,29 @@ fn what_is_not_there_is_named_with_what_to_do() {
     assert!(what.contains("labels.npy is not there"), "{what}");
 }
 
+/// CIFAR-10 by its first batch alone: its images can be drawn from, but the authors' splits name rows of all five.
+#[test]
+fn a_split_of_a_whole_set_says_that_a_part_is_there() {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = directory.path().join("cifar10");
+    fs::create_dir(&folder).unwrap();
+    for (name, n) in [("data_batch_1.bin", 4u8), ("test_batch.bin", 2)] {
+        let records = (0..n).flat_map(|k| [vec![k % 2], vec![40 * k; 3072]].concat());
+        fs::write(folder.join(name), records.collect::<Vec<u8>>()).unwrap();
+    }
+    let text = "{'descr': '<i4', 'fortran_order': False, 'shape': (1, 2), }";
+    let header = format!("{text:<117}\n");
+    let rows = [1i32, 49_999].iter().flat_map(|row| row.to_le_bytes());
+    let npy = b"\x93NUMPY\x01\x00".iter().copied().chain((header.len() as u16).to_le_bytes());
+    let npy: Vec<u8> = npy.chain(header.bytes()).chain(rows).collect();
+    fs::write(directory.path().join("split.npy"), npy).unwrap();
+    let mut data = DataDirectory::new(directory.path());
+    let images = "options = { kind = 'images' }";
+    assert_eq!(data.load(&dataset("cifar10", &format!("labels = 1\n{images}"))).unwrap().all.n(), 4);
+    let what = absent(data.load(&dataset("cifar10", &format!("split = 'split.npy'\n{images}"))));
+    assert!(what.contains("only a part") && what.contains("flowgmm data get cifar10"), "{what}");
+}
+
 #[test]
 fn a_dataset_of_another_kind_is_unusable() {
     let mut data = DataDirectory::new(".");

@@ -22,12 +22,13 @@ fn items_have_names_of_their_own_and_plans_that_run() {
     }
     let registry = registry();
     for item in &items {
-        if let How::Plan(plan) = item.how {
+        let plans = if let How::Plans(plans) = item.how { plans } else { &[] };
+        for plan in plans {
             let plan = Plan::read(&experiments().join(format!("{plan}.toml"))).unwrap();
             plan.check(&registry).unwrap();
         }
         for cell in &item.cells {
-            let Ours::Plan { plan, dataset, learner } = cell.ours else { continue };
+            let &Ours::Plan { plan, dataset, learner } = &cell.ours else { continue };
             let plan = Plan::read(&experiments().join(format!("{plan}.toml"))).unwrap();
             assert!(plan.datasets.iter().any(|of| of.name == dataset), "{}: {dataset}", item.id);
             let family = format!("{learner}/");

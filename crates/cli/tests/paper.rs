@@ -33,7 +33,9 @@ fn an_item_is_made_and_shown_beside_the_papers() {
     assert_eq!(cells["cells"][0]["theirs"], 1.0);
     let ours = cells["cells"][0]["ours"]["Ok"]["mean"].as_f64().unwrap();
     assert!((ours - 1.0).abs() < 0.1, "{ours}");
-    bench.fails("paper appendix-h --experiments e --run", 2, &["flowgmm sample MODEL"]);
+    bench.fails("paper appendix-h --experiments e --run --data nowhere", 3, &["mnist", "nowhere"]);
+    bench.fails("paper figure4ab --experiments e --run --pairs 3", 2, &["'3'", "3:8"]);
+    bench.fails("paper figure4c --experiments e --steps 5", 2, &["--run"]);
 }
 
 #[test]

@@ -5,9 +5,10 @@ use std::fmt::Debug;
 use semisup::{Classifier, Learner, SemiSupervised, Watch};
 
 use crate::{
-    ClusterRegression, ExpertForest, Experts, ExtraTrees, GaussianMixture, GradientBoosting, LabelSpreading,
-    LogisticRegression, M1M2, Mlp, NaiveBayes, NearestNeighbours, PiModel, PlainLogisticRegression,
-    RandomForest, RbfLabelSpreading, RowLength, SelfTraining, SpreadKernel, Standardised, Svc, Tuned,
+    ClusterRegression, ConvPiModel, ExpertForest, Experts, ExtraTrees, GaussianMixture, GradientBoosting,
+    LabelSpreading, LogisticRegression, M1M2, Mlp, NaiveBayes, NearestNeighbours, PiModel,
+    PlainLogisticRegression, RandomForest, RbfLabelSpreading, RowLength, SelfTraining, SpreadKernel,
+    Standardised, Svc, Tuned,
 };
 
 /// An error of any learner.
@@ -94,6 +95,7 @@ pub fn names() -> &'static [&'static str] {
         "expert-forest",
         "mlp",
         "pi-model",
+        "pi-model-conv",
         "m1m2",
         "label-spreading-rbf",
         "label-spreading-knn",
@@ -120,6 +122,7 @@ pub fn names() -> &'static [&'static str] {
 /// | experts | mean of logistic-regression-plain, extra-trees, random-forest and cluster-regression | standardised |
 /// | expert-forest | trees on all rows, classes of unlabelled ones drawn from the predictions of experts | raw |
 /// | mlp, pi-model | the paper's nets, see [`Mlp`], [`PiModel`] | standardised |
+/// | pi-model-conv | the Pi-model of images, see [`ConvPiModel`] | pixels |
 /// | m1m2 | variational auto-encoders, see [`M1M2`] | standardised; pixels as probabilities |
 /// | label-spreading-rbf | RBF kernel between at most 2000 rows, alpha 0.8, width of 16, 64, 4 by cross-validation | standardised |
 /// | label-spreading-knn | scikit-learn's graph of 10 neighbours, alpha 0.9 | standardised |
@@ -147,6 +150,7 @@ pub fn by_name(name: &str) -> Option<BoxedLearner> {
         "expert-forest" => Box::new(ExpertForest::default()),
         "mlp" => Box::new(Mlp::default()),
         "pi-model" => Box::new(PiModel::default()),
+        "pi-model-conv" => Box::new(ConvPiModel::default()),
         "m1m2" => Box::new(M1M2::default()),
         "label-spreading-rbf" => {
             let spreading = |width| RbfLabelSpreading { width, alpha: 0.8, rows: 2000 };

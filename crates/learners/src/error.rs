@@ -23,6 +23,13 @@ pub enum Error {
         expected: &'static str,
     },
 
+    /// The rows are not images.
+    #[error("{method} is for images, and these rows have no shape: read them with `kind = \"images\"`")]
+    NotImages {
+        /// The method.
+        method: &'static str,
+    },
+
     /// There are more rows than the method's memory and time allow.
     #[error("{method} takes at most {limit} rows, found {found}: {hint}")]
     TooManyRows {

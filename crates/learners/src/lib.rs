@@ -15,6 +15,7 @@
 //! | [`distilled`] | [`ExpertForest`]: trees on rows whose classes are drawn from the experts' predictions | | yes |
 //! | [`nets`] | [`Mlp`]: three hidden layers, dropout | the paper | no |
 //! | | [`PiModel`] | Laine and Aila 2017, the paper | yes |
+//! | | [`ConvPiModel`] of images | Laine and Aila 2017 | yes |
 //! | [`generative`] | [`GaussianMixture`] in data space, by EM | FlowGMM with the identity for a flow | yes |
 //! | | [`NaiveBayes`] over levels of columns, by EM | Nigam et al. 2000 | yes |
 //! | | [`M1M2`]: variational auto-encoders | Kingma et al. 2014, the paper | yes |
@@ -69,7 +70,7 @@ pub use linear::{
     self_training, self_training_watched,
 };
 pub use meta::{Ensemble, EnsembleModel, Standardised, StandardisedModel, Tuned};
-pub use nets::{Mlp, NetModel, PiModel};
+pub use nets::{ConvPiModel, ConvPiNet, Mlp, NetModel, PiModel, PiViews};
 pub use pool::{Expert, ExpertPool, Experts};
 pub use svm::{SVC_ROWS, SupportVectors, Svc, SvcModel};
 pub use trees::{

@@ -18,6 +18,11 @@ use crate::{Error, Labelled, Problem, Result, Rng, rng};
 
 const N_TRAIN: usize = 1000;
 const N_TEST: usize = 2000;
+/// Noise of the authors' notebooks.
+const NOTEBOOK_NOISE: f64 = 0.05;
+/// Angles in degrees of the labelled points of the authors' notebooks: those numbers of their seed 0.
+const NOTEBOOK_MOONS: [&[f64]; 2] = [&[10., 63., 83., 107., 179.], &[19., 62., 129., 170., 178.]];
+const NOTEBOOK_CIRCLES: [&[f64]; 2] = [&[38., 124., 258., 355.], &[19., 55., 126., 166., 215., 294., 357.]];
 
 /// One of the toy problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +79,67 @@ impl Toy {
         Problem { train, test: self.sample(N_TEST, &mut rng) }
     }
 
+    /// The problem of the authors' notebooks: moons and circles as scikit-learn makes them, evenly spaced with noise of 0.05, and
+    /// labels where the notebooks have them, which were chosen by hand so that they are all along each moon and circle. The other
+    /// toys are those of [`Toy::problem`]. The seed decides the noise and the test points.
+    pub fn notebook_problem(self, seed: u64) -> Problem {
+        let places: [&[f64]; 2] = match self {
+            Toy::Moons => NOTEBOOK_MOONS,
+            Toy::Circles => NOTEBOOK_CIRCLES,
+            Toy::EightGaussians | Toy::Pinwheel => return self.problem(seed),
+        };
+        let mut rng = rng(seed);
+        let half = N_TRAIN / 2;
+        let even = |row: usize| self.evenly(row % half, half);
+        let mut points: Vec<Point> =
+            (0..N_TRAIN).map(|row| self.notebook_point(row / half, even(row), &mut rng)).collect();
+        let nearest = |component: usize, degrees: f64| {
+            let apart = |row: &usize| {
+                let turn = (even(*row).to_degrees() - degrees).rem_euclid(360.);
+                turn.min(360. - turn)
+            };
+            (component * half..(component + 1) * half)
+                .min_by(|a, b| apart(a).total_cmp(&apart(b)))
+                .expect("rows")
+        };
+        let labelled =
+            places.iter().enumerate().flat_map(|(c, at)| at.iter().map(move |&degrees| (c, degrees)));
+        let revealed: Vec<usize> = labelled.map(|(c, degrees)| nearest(c, degrees)).collect();
+        let train = self.labelled(&points).reveal(&revealed).expect("every class has labels");
+        points.clear();
+        for row in 0..N_TEST {
+            let angle = rng.random_range(0. ..self.turn());
+            points.push(self.notebook_point(row % 2, angle, &mut rng));
+        }
+        Problem { train, test: self.labelled(&points) }
+    }
+
+    /// Angle `i` of `n` in scikit-learn's moons and circles: circles leave out their end, which is their beginning.
+    fn evenly(self, i: usize, n: usize) -> f64 {
+        let gaps = if self == Toy::Moons { n - 1 } else { n };
+        self.turn() * i as f64 / gaps as f64
+    }
+
+    /// Angles of a component end here.
+    fn turn(self) -> f64 {
+        if self == Toy::Moons { PI } else { 2. * PI }
+    }
+
+    fn notebook_point(self, component: usize, angle: f64, rng: &mut Rng) -> Point {
+        let noise = [rng.sample(StandardNormal), rng.sample(StandardNormal)];
+        Point { x: add(self.along(component, angle), NOTEBOOK_NOISE, noise), component }
+    }
+
+    /// A moon or a circle without noise.
+    fn along(self, component: usize, t: f64) -> [f64; 2] {
+        match (self, component) {
+            (Toy::Moons, 0) => [t.cos(), t.sin()],
+            (Toy::Moons, _) => [1. - t.cos(), 0.5 - t.sin()],
+            (_, 0) => polar(0.4, t),
+            _ => polar(1., t),
+        }
+    }
+
     fn labels_per_component(self) -> &'static [usize] {
         match self {
             Toy::Moons => &[5, 5],
@@ -103,12 +169,11 @@ impl Toy {
         match self {
             Toy::Moons => {
                 let t = rng.random_range(0. ..PI);
-                let moon = if component == 0 { [t.cos(), t.sin()] } else { [1. - t.cos(), 0.5 - t.sin()] };
-                add(moon, 0.08, noise)
+                add(self.along(component, t), 0.08, noise)
             }
             Toy::Circles => {
-                let radius = if component == 0 { 0.4 } else { 1. };
-                add(polar(radius, rng.random_range(0. ..2. * PI)), 0.06, noise)
+                let t = rng.random_range(0. ..2. * PI);
+                add(self.along(component, t), 0.06, noise)
             }
             Toy::EightGaussians => add(polar(4., PI / 4. * component as f64), 0.4, noise),
             Toy::Pinwheel => {
@@ -187,6 +252,31 @@ mod tests {
             }
             assert!(labels.iter().all(|&n| n >= 2), "{labels:?}");
         }
+    }
+
+    /// Labels are along all of the outer circle, whatever the seed.
+    #[test]
+    fn notebook_problems_have_the_labels_of_the_notebooks() {
+        for (toy, expected) in [(Toy::Moons, [5, 5]), (Toy::Circles, [4, 7])] {
+            let problem = toy.notebook_problem(3);
+            assert_eq!((problem.train.n(), problem.test.n()), (1000, 2000));
+            assert_eq!(problem.train.class_counts(), expected, "{toy}");
+            assert_eq!(toy.notebook_problem(3), problem);
+            assert_ne!(toy.notebook_problem(4).train.x(), problem.train.x());
+        }
+        for seed in 0..20 {
+            let own = Toy::Circles.notebook_problem(seed).train.labelled_only();
+            let x = own.x();
+            let outer = x.rows().into_iter().zip(own.y()).filter(|(_, y)| **y == Some(1));
+            let mut turns: Vec<f64> =
+                outer.map(|(x, _)| x[1].atan2(x[0]).to_degrees().rem_euclid(360.)).collect();
+            turns.sort_by(f64::total_cmp);
+            turns.push(turns[0] + 360.);
+            let widest = turns.windows(2).map(|pair| pair[1] - pair[0]).fold(0., f64::max);
+            // 294 - 215, and noise of 0.05 on a radius of 1, four deviations of each end.
+            assert!(widest < 79. + 24., "{widest}");
+        }
+        assert_eq!(Toy::Pinwheel.notebook_problem(5), Toy::Pinwheel.problem(5));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //!
 //! No teacher, no consistency, no cross-entropy: what differs between these learners is the mixture and nothing else.
 
+use std::fmt;
+
 use flowgmm::{
     Em, FitConfig, Fitter, Means, MixtureStep, Model, Reporting, Trainable,
     objective::{Objective, Scale},
@@ -29,14 +31,27 @@ pub(super) fn register(registry: &mut Registry) {
             Way::EmAfter { mixture: MixtureStep::Alternating { iterations: ITERATIONS }, wait: WAIT },
         ),
     ] {
-        registry.register(name, Likelihood { way });
+        registry.register(name, Likelihood { way, steps: None });
     }
 }
 
 /// Eq. 4 with one way to place or learn the mixture.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 struct Likelihood {
     way: Way,
+    steps: Option<usize>,
+}
+
+/// The settings that are recorded with each result. The steps are named only where the caller set them.
+impl fmt::Debug for Likelihood {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let mut settings = f.debug_struct("Likelihood");
+        settings.field("way", &self.way);
+        if let Some(steps) = self.steps {
+            settings.field("steps", &steps);
+        }
+        settings.finish()
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -54,8 +69,12 @@ enum Way {
 }
 
 impl Likelihood {
-    fn config(&self, data: &SemiSupervised) -> FitConfig {
-        let mut config = FitConfig::table(data);
+    fn config(&self, data: &SemiSupervised) -> flowgmm::Result<FitConfig> {
+        let mut config = match data.image_shape() {
+            Some(shape) => FitConfig::image(data, shape)?,
+            None => FitConfig::table(data),
+        };
+        config.train.steps = self.steps.unwrap_or(config.train.steps);
         config.teachers = Vec::new();
         config.calibration = None;
         config.architecture.means = Means::Random { r: 1.0 };
@@ -69,7 +88,7 @@ impl Likelihood {
                 config.architecture.trainable = Trainable { means: true, covariances: true, weights: true };
             }
         }
-        config
+        Ok(config)
     }
 }
 
@@ -95,6 +114,10 @@ impl Learner for Likelihood {
     }
 
     fn fit_watched(&self, data: &SemiSupervised, seed: u64, watch: &dyn Watch) -> flowgmm::Result<Model> {
-        Fitter::new(&self.config(data), data, seed).run(&mut Reporting::to(watch))
+        Fitter::new(&self.config(data)?, data, seed).run(&mut Reporting::to(watch))
+    }
+
+    fn with_steps(&self, steps: usize) -> Option<Self> {
+        Some(Self { steps: Some(steps), ..*self })
     }
 }

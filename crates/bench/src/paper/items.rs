@@ -3,12 +3,9 @@
 mod appendices;
 mod images;
 
-use flowgmm::demo::ProblemName::{Circles, EightGaussians, Moons, Pinwheel};
+use flowgmm::demo::ProblemName::{self, Circles, EightGaussians, Moons, Pinwheel};
 
 use super::{Cell, How, Item, Ours};
-
-const ABSENT: &str = "data not here";
-const GPU: &str = "needs a GPU";
 
 /// All items, in the paper's order.
 pub fn items() -> Vec<Item> {
@@ -25,121 +22,54 @@ fn cell(row: &'static str, column: &'static str, theirs: Option<f64>, digits: us
 }
 
 fn json(file: &'static str, pointer: &'static str, factor: f64) -> Ours {
-    Ours::Json { file, pointer, factor }
+    Ours::Json { file, pointer: pointer.into(), factor }
+}
+
+fn json_at(file: &'static str, pointer: String) -> Ours {
+    Ours::Json { file, pointer, factor: 1.0 }
 }
 
 fn toys() -> Vec<Item> {
-    let toy = |row, column, file, pointer| cell(row, column, None, 1, json(file, pointer, 100.0));
+    let figure = |id, title, toys: &'static [ProblemName], cost| {
+        let cells = toys.iter().flat_map(|toy| toy_cells(toy.name())).collect();
+        Item { id, title, how: How::Toys(toys), cost, data: &[], cells }
+    };
     vec![
-        Item {
-            id: "figure1",
-            title: "Semi-supervised learning with FlowGMM on a binary problem: data, latent space, samples",
-            how: How::Toys(&[Moons]),
-            cost: "4 minutes; five seeds, figures of the first",
-            data: &[],
-            cells: vec![
-                toy(
-                    "FlowGMM by eq. 4, the authors' notebooks",
-                    "moons",
-                    "paper/figure1.json",
-                    "/paper-toy/moons/semi_supervised",
-                ),
-                toy("FlowGMM, our settings", "moons", "paper/figure1.json", "/auto/moons/semi_supervised"),
-            ],
-        },
-        Item {
-            id: "figure2",
-            title: "Decision boundaries with labelled and unlabelled points, and with labelled points only",
-            how: How::Toys(&[Circles, Pinwheel]),
-            cost: "8 minutes; five seeds, figures of the first",
-            data: &[],
-            cells: vec![
-                toy(
-                    "eq. 4, labelled + unlabelled",
-                    "circles",
-                    "paper/figure2.json",
-                    "/paper-toy/circles/semi_supervised",
-                ),
-                toy(
-                    "eq. 4, labelled only",
-                    "circles",
-                    "paper/figure2.json",
-                    "/paper-toy/circles/labelled_only",
-                ),
-                toy(
-                    "our settings, labelled + unlabelled",
-                    "circles",
-                    "paper/figure2.json",
-                    "/auto/circles/semi_supervised",
-                ),
-                toy(
-                    "our settings, labelled only",
-                    "circles",
-                    "paper/figure2.json",
-                    "/auto/circles/labelled_only",
-                ),
-                toy(
-                    "eq. 4, labelled + unlabelled",
-                    "pinwheel",
-                    "paper/figure2.json",
-                    "/paper-toy/pinwheel/semi_supervised",
-                ),
-                toy(
-                    "eq. 4, labelled only",
-                    "pinwheel",
-                    "paper/figure2.json",
-                    "/paper-toy/pinwheel/labelled_only",
-                ),
-                toy(
-                    "our settings, labelled + unlabelled",
-                    "pinwheel",
-                    "paper/figure2.json",
-                    "/auto/pinwheel/semi_supervised",
-                ),
-                toy(
-                    "our settings, labelled only",
-                    "pinwheel",
-                    "paper/figure2.json",
-                    "/auto/pinwheel/labelled_only",
-                ),
-            ],
-        },
-        Item {
-            id: "figure5",
-            title: "Appendix C: circles, eight Gaussians and pinwheel: data, latent space, mixture, samples",
-            how: How::Toys(&[Circles, EightGaussians, Pinwheel]),
-            cost: "12 minutes; five seeds, figures of the first",
-            data: &[],
-            cells: vec![
-                toy(
-                    "eq. 4, the authors' notebooks",
-                    "circles",
-                    "paper/figure5.json",
-                    "/paper-toy/circles/semi_supervised",
-                ),
-                toy(
-                    "eq. 4, the authors' notebooks",
-                    "eight Gaussians",
-                    "paper/figure5.json",
-                    "/paper-toy/eight-gaussians/semi_supervised",
-                ),
-                toy(
-                    "eq. 4, the authors' notebooks",
-                    "pinwheel",
-                    "paper/figure5.json",
-                    "/paper-toy/pinwheel/semi_supervised",
-                ),
-                toy("our settings", "circles", "paper/figure5.json", "/auto/circles/semi_supervised"),
-                toy(
-                    "our settings",
-                    "eight Gaussians",
-                    "paper/figure5.json",
-                    "/auto/eight-gaussians/semi_supervised",
-                ),
-                toy("our settings", "pinwheel", "paper/figure5.json", "/auto/pinwheel/semi_supervised"),
-            ],
-        },
+        figure(
+            "figure1",
+            "Semi-supervised learning with FlowGMM on a binary problem: data, latent space, samples",
+            &[Moons],
+            "5 minutes of one core: five seeds; pictures of the first in results/paper/toys",
+        ),
+        figure(
+            "figure2",
+            "Decision boundaries with labelled and unlabelled points, and with labelled points only",
+            &[Circles, Pinwheel],
+            "9 minutes of one core: five seeds, shared with figure 5; pictures of the first in results/paper/toys",
+        ),
+        figure(
+            "figure5",
+            "Appendix C: circles, eight Gaussians and pinwheel: data, latent space, mixture, samples",
+            &[Circles, EightGaussians, Pinwheel],
+            "13 minutes of one core: five seeds, shared with figure 2; pictures of the first in results/paper/toys",
+        ),
     ]
+}
+
+/// The paper shows pictures of its toys, and no numbers.
+fn toy_cells(toy: &'static str) -> Vec<Cell> {
+    let of =
+        |row, settings, labelled_only| cell(row, toy, None, 1, Ours::Toys { settings, toy, labelled_only });
+    let mut cells = vec![
+        of("eq. 4, the authors' notebooks", "paper-toy", false),
+        of("the same, labelled points only", "paper-toy", true),
+    ];
+    if ["moons", "circles"].contains(&toy) {
+        cells.push(of("the same, labels drawn at random", "paper-toy-random", false));
+    }
+    cells.push(of("our settings", "auto", false));
+    cells.push(of("our settings, labelled points only", "auto", true));
+    cells
 }
 
 fn table1() -> Item {
@@ -168,7 +98,7 @@ fn table1() -> Item {
     Item {
         id: "table1",
         title: "Table 1: text and tabular data with few labels",
-        how: How::Plan("paper-table1"),
+        how: How::Plans(&["paper-table1"]),
         cost: "AG-News: an hour and a half, most of it label spreading; the others as long each. AG-News here are 20,464 rows \
                by MiniLM (384 columns) instead of 200,000 by BERT (768), so that rows are not comparable across papers",
         data: &["ag-news", "yahoo-answers", "hepmass", "miniboone"],

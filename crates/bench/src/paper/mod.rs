@@ -2,19 +2,39 @@
 //!
 //! ```text
 //! items() ─Item::ours(experiments)→ cells with their number and ours, read from committed results
-//!         ─run_toys, run_distances, a plan→ results anew
+//!         ─a plan, run_toys, run_distances, run_calibration and its like→ results anew
 //! ```
+//!
+//! Analyses of image models fit the models they need by the preset for CPUs, for as many steps as are asked for, and keep
+//! them ([`Models`]).
 //!
 //! Numbers of the paper are copied from its tables. Ours are never: they are read from `experiments/results`, or they are
 //! absent and say why.
 
+mod boundary;
+mod calibration;
+mod distances;
+mod domains;
+mod features;
+mod files;
+mod generation;
+mod interpolation;
 mod items;
+mod models;
 mod ours;
-mod run;
+mod toys;
 
+pub use boundary::run_boundary;
+pub use calibration::run_calibration;
+pub use distances::{distances_page, run_distances};
+pub use domains::run_domains;
+pub use features::{Moves, run_features};
+pub use generation::run_generation;
+pub use interpolation::run_interpolation;
 pub use items::items;
+pub use models::{Labels, Models};
 pub use ours::{OurNumber, ShownCell};
-pub use run::{distances_page, run_distances, run_toys};
+pub use toys::{FIRST_SEED, ToyRun, read_toy_runs, run_toys};
 
 /// A table, figure or appendix of the paper.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,22 +56,41 @@ pub struct Item {
 /// How an item is made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum How {
-    /// By a plan of this name below the directory of experiments.
-    Plan(&'static str),
+    /// By plans of these names below the directory of experiments.
+    Plans(&'static [&'static str]),
     /// By fits to toys, with and without their unlabelled points.
     Toys(&'static [flowgmm::demo::ProblemName]),
     /// By draws of Gaussians.
     Distances,
+    /// By looking at models of images, which are fitted first if they are not there.
+    Images(Analysis),
     /// By commands that a user types.
     Commands(&'static [&'static str]),
+}
+
+/// What is done with models of images.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Analysis {
+    /// NLL and ECE before and after sigma^2 is learnt.
+    Calibration,
+    /// Latent interpolation.
+    Interpolation,
+    /// Distances to the decision boundary.
+    Boundary,
+    /// Features of a middle layer.
+    Features,
+    /// Images of other sets.
+    Domains,
+    /// Images of the means, and samples.
+    Generation,
 }
 
 impl Item {
     /// The commands that make the item.
     pub fn commands(&self) -> Vec<String> {
         match self.how {
-            How::Plan(_) | How::Toys(_) | How::Distances => vec![format!("flowgmm paper {} --run", self.id)],
             How::Commands(commands) => commands.iter().map(|command| command.to_string()).collect(),
+            _ => vec![format!("flowgmm paper {} --run", self.id)],
         }
     }
 }
@@ -83,12 +122,21 @@ pub enum Ours {
         /// The learner, or what the names of a family begin with.
         learner: &'static str,
     },
+    /// The mean accuracy, in percent, of fits to a toy.
+    Toys {
+        /// With these settings, by the name in [`ToyRun`].
+        settings: &'static str,
+        /// The toy's name.
+        toy: &'static str,
+        /// Without the unlabelled points.
+        labelled_only: bool,
+    },
     /// A number in a file of results, times a factor.
     Json {
         /// The file below `results`.
         file: &'static str,
         /// The JSON pointer.
-        pointer: &'static str,
+        pointer: String,
         /// What it is multiplied by.
         factor: f64,
     },

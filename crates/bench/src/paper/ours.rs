@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Cell, Item, Ours};
+use super::{Cell, Item, Ours, ToyRun, read_toy_runs};
 use crate::{MeanSd, Plan, Record, read_records};
 
 /// A cell with both numbers.
@@ -53,10 +53,13 @@ impl Item {
 
 impl Ours {
     fn find(&self, experiments: &Path) -> std::result::Result<OurNumber, String> {
-        match *self {
-            Self::Absent(why) => Err(why.into()),
+        match self {
+            Self::Absent(why) => Err((*why).into()),
             Self::Json { file, pointer, factor } => {
-                in_json(&experiments.join("results").join(file), pointer, factor)
+                in_json(&experiments.join("results").join(file), pointer, *factor)
+            }
+            Self::Toys { settings, toy, labelled_only } => {
+                of_toys(experiments, settings, toy, *labelled_only)
             }
             Self::Plan { plan, dataset, learner } => in_plan(experiments, plan, dataset, learner),
         }
@@ -80,6 +83,22 @@ fn in_json(path: &Path, pointer: &str, factor: f64) -> std::result::Result<OurNu
         one => OurNumber { mean: of(one).ok_or_else(missing)?, sd: None, draws: 1, best_by_validation: None },
     };
     Ok(number)
+}
+
+fn of_toys(
+    experiments: &Path,
+    settings: &str,
+    toy: &str,
+    labelled_only: bool,
+) -> std::result::Result<OurNumber, String> {
+    let runs =
+        read_toy_runs(&experiments.join("results").join("paper")).map_err(|error| error.to_string())?;
+    let mine = runs.iter().filter(|run| run.settings == settings && run.toy == toy);
+    let accuracy = |run: &ToyRun| 100.0 * if labelled_only { run.labelled_only } else { run.semi_supervised };
+    let accuracies: Vec<f64> = mine.map(accuracy).collect();
+    let over = MeanSd::of(&accuracies).ok_or("not run")?;
+    let sd = (accuracies.len() > 1).then_some(over.sd);
+    Ok(OurNumber { mean: over.mean, sd, draws: accuracies.len(), best_by_validation: None })
 }
 
 fn in_plan(

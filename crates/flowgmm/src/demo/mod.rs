@@ -26,7 +26,7 @@ use serde::Serialize;
 
 use crate::{Preset, Result, observer::Observer};
 
-pub use problem::ProblemName;
+pub use problem::{ProblemName, ToyLabels, problem};
 
 use problem::Problem;
 use solve::{Fitted, Pair};
@@ -92,13 +92,14 @@ pub struct FitScores {
 /// # Ok::<(), flowgmm::Error>(())
 /// ```
 pub fn run(names: &[ProblemName], seed: u64, threads: usize, observer: &mut dyn Observer) -> Result<Demo> {
-    run_with(Preset::Auto, names, seed, threads, observer)
+    run_with(Preset::Auto, ToyLabels::Random, names, seed, threads, observer)
 }
 
-/// [`run`] with the settings of a preset: [`Preset::PaperToy`] draws the paper's figures 1, 2 and 5 with the settings of its
-/// authors.
+/// [`run`] with the settings of a preset: [`Preset::PaperToy`] with [`ToyLabels::Notebooks`] draws the paper's figures 1, 2 and 5
+/// with the settings and labels of its authors.
 pub fn run_with(
     preset: Preset,
+    labels: ToyLabels,
     names: &[ProblemName],
     seed: u64,
     threads: usize,
@@ -106,7 +107,8 @@ pub fn run_with(
 ) -> Result<Demo> {
     let wanted = |name: &ProblemName| names.is_empty() || names.contains(name);
     let names = ProblemName::ALL.into_iter().filter(wanted);
-    let problems = names.map(|name| Problem::new(name, preset, seed, observer)).collect::<Result<_>>()?;
+    let problems =
+        names.map(|name| Problem::new(name, preset, labels, seed, observer)).collect::<Result<_>>()?;
     run_problems(problems, seed, threads, observer)
 }
 

@@ -84,6 +84,26 @@ impl Serialize for ProblemName {
     }
 }
 
+/// Which points of a toy have labels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToyLabels {
+    /// Points drawn at random from each class.
+    Random,
+    /// The places that the authors' notebooks chose by hand on moons and circles; at random on the others.
+    Notebooks,
+}
+
+/// The settings and the data of a problem: what [`run_with`](super::run_with) fits.
+pub fn problem(
+    preset: Preset,
+    labels: ToyLabels,
+    name: ProblemName,
+    seed: u64,
+) -> Result<(FitConfig, semisup::Problem)> {
+    let Problem { train, test, config, .. } = Problem::new(name, preset, labels, seed, &mut ())?;
+    Ok((config, semisup::Problem { train, test }))
+}
+
 /// Data to learn from, data to be scored on, and how to learn.
 pub(super) struct Problem {
     pub(super) name: ProblemName,
@@ -97,11 +117,15 @@ impl Problem {
     pub(super) fn new(
         name: ProblemName,
         preset: Preset,
+        labels: ToyLabels,
         seed: u64,
         observer: &mut dyn Observer,
     ) -> Result<Self> {
         if let Some(toy) = name.toy() {
-            let semisup::Problem { train, test } = toy.problem(seed);
+            let semisup::Problem { train, test } = match labels {
+                ToyLabels::Random => toy.problem(seed),
+                ToyLabels::Notebooks => toy.notebook_problem(seed),
+            };
             let config = match preset {
                 Preset::Auto => FitConfig::toy(),
                 _ => Recipe::of(preset, &train, seed)?.config,

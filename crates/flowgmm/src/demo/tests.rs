@@ -11,7 +11,7 @@ use crate::{
 /// Problems with fits of a few steps.
 fn short(names: &[ProblemName], steps: usize) -> Vec<Problem> {
     let problem = |&name: &ProblemName| {
-        let mut problem = Problem::new(name, crate::Preset::Auto, 1, &mut ()).unwrap();
+        let mut problem = Problem::new(name, crate::Preset::Auto, ToyLabels::Random, 1, &mut ()).unwrap();
         problem.config.train.steps = steps;
         problem
     };

@@ -31,7 +31,8 @@ const TEXT_COLUMNS: usize = 300;
 const BATCH: usize = 2000;
 /// Steps of the authors' notebooks on toys.
 const TOY_STEPS: usize = 5000;
-/// Coordinates of the two means in the authors' notebook on moons: (-r, -r) and (r, r).
+/// Coordinates of the two means in the authors' notebook on moons: (-r, -r) and (r, r). On circles theirs are at (r, 0) and (-r, 0),
+/// which does worse: labels at the notebooks' places, development seeds, 96.1% over eight against 97.9% over four.
 const TOY_MEAN: f64 = 3.5;
 /// Radius of the ring of more means in their notebooks.
 const TOY_RING: f64 = 5.5;
