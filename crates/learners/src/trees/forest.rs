@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use flowgmm_kernels::Trees;
-use ndarray::{Array2, ArrayView1, ArrayView2};
+use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut1};
 use rand::Rng as _;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,8 @@ use crate::targets::check_rows;
 const CHUNK_VALUES: usize = 1 << 16;
 const MIN_CHUNK: usize = 512;
 const MAX_CHUNK: usize = 2048;
+/// Rows that are too few for all trees to be read: each goes its own way.
+const FEW: usize = 3;
 
 /// A fitted forest on rows of numbers, without class names. One read from a file must pass [`Forest::validate`] before
 /// use.
@@ -132,18 +134,39 @@ impl Forest {
     /// If x does not have as many columns as the forest was fitted to.
     pub fn probs(&self, x: ArrayView2<f64>) -> Array2<f64> {
         assert_eq!(x.ncols(), self.dim, "columns of a forest");
+        if x.nrows() <= FEW {
+            let mut probs = Array2::zeros((x.nrows(), self.n_classes));
+            for (row, p) in x.rows().into_iter().zip(probs.rows_mut()) {
+                self.walk(row, p);
+            }
+            return probs;
+        }
         let packed = self.packed();
         let chunk = (CHUNK_VALUES / self.dim).clamp(MIN_CHUNK, MAX_CHUNK);
         in_chunks(x, chunk, self.n_classes, |x| {
             let values: Vec<f32> = x.iter().map(|&value| single(value)).collect();
             let mut probs = Array2::from_shape_vec((x.nrows(), self.n_classes), packed.sums(&values))
                 .expect("a sum for each class");
-            for mut row in probs.rows_mut() {
-                let sum = row.sum(); // the number of trees, but for the rounding of shares
-                row /= sum;
-            }
+            probs.rows_mut().into_iter().for_each(normalise);
             probs
         })
+    }
+
+    /// p(k | x) of one row, which goes down one tree after the other: the numbers of many rows together, to the last bit.
+    fn walk(&self, row: ArrayView1<f64>, mut p: ArrayViewMut1<f64>) {
+        let k = self.n_classes;
+        let values: Vec<f32> = row.iter().map(|&value| single(value)).collect();
+        for tree in 0..self.nodes.n_trees() {
+            let leaf = self.nodes.leaf(tree, &values).number as usize;
+            match leaf.checked_sub(k) {
+                None => p[leaf] += 1.,
+                Some(mixed) => {
+                    let shares = &self.mixed[mixed * k..(mixed + 1) * k];
+                    p.iter_mut().zip(shares).for_each(|(p, &share)| *p += f64::from(share));
+                }
+            }
+        }
+        normalise(p);
     }
 
     /// The trees as they are scored, made of the others once.
@@ -199,6 +222,12 @@ impl Forest {
     }
 }
 
+/// Divides sums over trees by their number, but for the rounding of shares.
+fn normalise(mut sums: ArrayViewMut1<f64>) {
+    let total = sums.sum();
+    sums /= total;
+}
+
 /// A class drawn from a distribution.
 fn drawn(q: ArrayView1<f64>, rng: &mut semisup::Rng) -> u32 {
     let mut left = rng.random::<f64>() * q.sum();
@@ -231,6 +260,29 @@ impl Sampling {
                     drawn[row] += weights[row];
                 }
                 drawn
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::s;
+
+    use super::*;
+
+    #[test]
+    fn a_row_alone_has_the_bits_that_it_has_among_others() {
+        let x = Array2::from_shape_fn((300, 5), |(i, j)| ((i * 31 + j * 17 + i * i * (j + 1)) % 23) as f64);
+        let y: Vec<usize> = (0..300).map(|i| (i * i / 7) % 3).collect();
+        let settings = TreeSettings { min_samples_leaf: 4, ..TreeSettings::extra_trees(20) };
+        let forest = Forest::fit(x.view(), &y, 3, None, &settings, 1).unwrap();
+        assert!(!forest.mixed.is_empty(), "some leaves must hold several classes");
+        let all = forest.probs(x.view());
+        for n in 1..=FEW + 1 {
+            for first in (0..300 - n).step_by(7) {
+                let rows = s![first..first + n, ..];
+                assert_eq!(forest.probs(x.slice(rows)), all.slice(rows), "rows {first} to {}", first + n);
             }
         }
     }
