@@ -144,6 +144,7 @@ pub(crate) fn multiply_add<L: Lanes, const MV: usize, const NR: usize>(
 /// # Panics
 /// If a slice is shorter than that.
 #[inline(always)]
+#[allow(clippy::needless_range_loop, reason = "loops over register arrays, unrolled by their constant bounds")]
 pub(crate) fn multiply_rows<L: Lanes, const MA: usize, const NB: usize>(
     sums: &mut [[L::R; NB]; MA],
     a: &[Lane],
