@@ -36,8 +36,10 @@ impl Chain {
     /// When a slice does not have the length its shape asks for.
     pub fn backward(&self, thetas: &[&[f32]], tape: &Tape, grad_out: &[f32]) -> Gradients {
         let mut x = vec![0.0; tape.n * self.dim];
-        let thetas = self.gradients(thetas, tape, grad_out, &mut x, InputGradient::Wanted);
-        Gradients { thetas, x }
+        let mut found = self.zeros(tape.n);
+        let into = &mut views(&mut found);
+        self.gradients(thetas, tape, grad_out, into, &mut x, InputGradient::Wanted);
+        Gradients { thetas: found, x }
     }
 
     /// [`Chain::backward`] without the gradient of x: the same bits for the thetas, a little less work.
@@ -45,7 +47,32 @@ impl Chain {
     /// # Panics
     /// When a slice does not have the length its shape asks for.
     pub fn backward_thetas(&self, thetas: &[&[f32]], tape: &Tape, grad_out: &[f32]) -> Vec<Vec<f32>> {
-        self.gradients(thetas, tape, grad_out, &mut [], InputGradient::Skipped)
+        let mut found = self.zeros(tape.n);
+        self.backward_thetas_into(thetas, tape, grad_out, &mut views(&mut found));
+        found
+    }
+
+    /// [`Chain::backward_thetas`] into vectors that exist, whatever they hold: new ones cost page faults.
+    ///
+    /// # Panics
+    /// When a slice does not have the length its shape asks for.
+    pub fn backward_thetas_into(
+        &self,
+        thetas: &[&[f32]],
+        tape: &Tape,
+        grad_out: &[f32],
+        into: &mut [&mut [f32]],
+    ) {
+        self.gradients(thetas, tape, grad_out, into, &mut [], InputGradient::Skipped);
+    }
+
+    /// A vector for each coupling's gradient.
+    fn zeros(&self, n: usize) -> Vec<Vec<f32>> {
+        let mut zeros = vec![Vec::new(); self.couplings.len()];
+        let mut work: Vec<_> = self.couplings.iter().zip(&mut zeros).collect();
+        // As many bytes as a step of Adam reads: not for one thread.
+        self.for_each(n, &mut work, |(coupling, zeros)| **zeros = vec![0.0; coupling.n_params()]);
+        zeros
     }
 
     fn gradients(
@@ -53,9 +80,14 @@ impl Chain {
         thetas: &[&[f32]],
         tape: &Tape,
         grad_out: &[f32],
+        sums: &mut [&mut [f32]],
         grad_x: &mut [f32],
         wanted: InputGradient,
-    ) -> Vec<Vec<f32>> {
+    ) {
+        assert!(
+            sums.iter().map(|s| s.len()).eq(self.couplings.iter().map(Coupling::n_params)),
+            "a gradient has the length of its theta"
+        );
         self.check(thetas, grad_out.len(), tape.n, self.dim + 1);
         let order = self.order(tape);
         let width_x = if wanted == InputGradient::Wanted { self.dim } else { 0 };
@@ -74,27 +106,22 @@ impl Chain {
             .collect();
         self.for_each(tape.n, &mut tasks, |chunk| self.chunk(thetas, chunk, wanted, order));
 
-        let mut sums: Vec<Vec<f32>> = vec![Vec::new(); self.couplings.len()];
-        self.for_each(
-            tape.n,
-            &mut self.couplings.iter().zip(&mut sums).collect::<Vec<_>>(),
-            |(coupling, sum)| {
-                **sum = vec![0.0; coupling.n_params()]; // as many bytes as a step of Adam reads: not for one thread
-            },
-        );
         match order {
             Order::PerChunk => {
                 self.for_each(tape.n, &mut sums.iter_mut().enumerate().collect::<Vec<_>>(), |(i, sum)| {
-                    for chunk in &tasks {
+                    let Some((first, rest)) = tasks.split_first() else { return sum.fill(0.0) };
+                    let n_params = sum.len();
+                    sum.copy_from_slice(&flat(&first.thetas[*i])[..n_params]);
+                    for chunk in rest {
                         sum.iter_mut().zip(flat(&chunk.thetas[*i])).for_each(|(a, b)| *a += b);
                     }
                 });
             }
             Order::AfterAll => {
-                let views: Vec<Vec<View>> = (0..sums.len())
+                let of_couplings: Vec<Vec<View>> = (0..sums.len())
                     .map(|i| tasks.iter().flat_map(|chunk| self.views(chunk, i, order)).collect())
                     .collect();
-                let mut work: Vec<(&[View], Part)> = (self.couplings.iter().zip(&mut sums).zip(&views))
+                let mut work: Vec<(&[View], Part)> = (self.couplings.iter().zip(sums).zip(&of_couplings))
                     .flat_map(|((coupling, sum), views)| {
                         parts(coupling, sum).into_iter().map(|part| (views.as_slice(), part))
                     })
@@ -102,7 +129,6 @@ impl Chain {
                 self.for_each(tape.n, &mut work, |(views, part)| part.compute(views, &self.pool));
             }
         }
-        sums
     }
 
     fn order(&self, tape: &Tape) -> Order {
@@ -219,6 +245,11 @@ impl Chain {
             Order::AfterAll => self.couplings[..i].iter().map(|c| c.signals_len(lanes)).sum(),
         }
     }
+}
+
+/// Vectors to write to.
+fn views(vectors: &mut [Vec<f32>]) -> Vec<&mut [f32]> {
+    vectors.iter_mut().map(Vec::as_mut_slice).collect()
 }
 
 #[derive(Clone, Copy, PartialEq)]

@@ -26,6 +26,7 @@
 //! | `pool`      | the reused buffers                                          |
 //! | `dense`     | matrix products on panels                                   |
 //! | `weights`   | the gradient of a linear layer's weights                    |
+//! | `dots`      | the same for narrow layers                                  |
 //! | `pointwise` | tanh, exp and the affine part of a coupling                 |
 //! | `transpose` | the one data movement everything else is laid out to avoid     |
 //! | `mixture`   | log-densities of Gaussians and their gradients              |
@@ -56,6 +57,7 @@ mod chain;
 pub mod conv;
 mod coupling;
 mod dense;
+mod dots;
 mod gradients;
 pub mod image;
 mod mixture;

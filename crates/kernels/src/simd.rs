@@ -77,6 +77,21 @@ pub(crate) trait Lanes {
             }
         }
     }
+    /// One register, where single ones count.
+    type R: Copy;
+    /// How many values a register holds: a divisor of sixteen.
+    const WIDTH: usize;
+    /// A register of zeros.
+    fn zeros() -> Self::R;
+    /// The values from `from` on.
+    ///
+    /// # Safety
+    /// `WIDTH` numbers must be readable there, and their address a multiple of their size.
+    unsafe fn load_register(from: *const f32) -> Self::R;
+    /// `a * b + c`
+    fn fma_register(a: Self::R, b: Self::R, c: Self::R) -> Self::R;
+    /// The sum of the values of each of four registers.
+    fn sum_registers(r: [Self::R; 4]) -> [f32; 4];
     /// 16 rows of 16 from `from`, transposed into `to`; both with a stride between rows.
     #[inline(always)]
     fn transpose_16x16(from: &[f32], from_stride: usize, to: &mut [f32], to_stride: usize) {
@@ -134,6 +149,42 @@ pub(crate) fn multiply_add<L: Lanes, const MV: usize, const NR: usize>(
         }
         scalars = scalars.wrapping_add(w.step);
         vectors = vectors.wrapping_add(x_step);
+    }
+    *sums = sum;
+}
+
+/// `sums[i][j] += a[i] b[j]`, where the rows of `a` and of `b` are `lanes` long and one after the other: dot products,
+/// to be completed by [`Lanes::sum_registers`].
+///
+/// # Panics
+/// If a slice is shorter than that.
+#[inline(always)]
+#[allow(
+    clippy::needless_range_loop,
+    reason = "loops over register arrays, unrolled by their constant bounds"
+)]
+pub(crate) fn multiply_rows<L: Lanes, const MA: usize, const NB: usize>(
+    sums: &mut [[L::R; NB]; MA],
+    a: &[Lane],
+    b: &[Lane],
+    lanes: usize,
+) {
+    assert!(MA * lanes <= a.len() && NB * lanes <= b.len());
+    let mut sum = *sums;
+    let (a, b) = (flat(a).as_ptr(), flat(b).as_ptr());
+    for k in (0..16 * lanes).step_by(L::WIDTH) {
+        // SAFETY: `WIDTH` divides 16, so row i's numbers `k .. k + WIDTH` end before `16 * lanes * (i + 1)`, which the check
+        // above keeps inside the slice; lanes are aligned to 64 bytes and `k` is a multiple of `WIDTH`.
+        unsafe {
+            // The shorter side is held, the longer passes by: 3 + 1 + 12 registers for a tile of 3 x 4, all that AVX2 has.
+            let held: [L::R; MA] = std::array::from_fn(|i| L::load_register(a.add(16 * lanes * i + k)));
+            for j in 0..NB {
+                let b = L::load_register(b.add(16 * lanes * j + k));
+                for i in 0..MA {
+                    sum[i][j] = L::fma_register(held[i], b, sum[i][j]);
+                }
+            }
+        }
     }
     *sums = sum;
 }
@@ -239,13 +290,13 @@ fn of_process() -> Level {
 
 #[cfg(not(test))]
 #[inline]
-fn level() -> Level {
+pub(crate) fn level() -> Level {
     of_process()
 }
 
 /// In tests a level can be forced, so that the narrower ones run too.
 #[cfg(test)]
-fn level() -> Level {
+pub(crate) fn level() -> Level {
     FORCED.get().unwrap_or_else(of_process)
 }
 
@@ -310,5 +361,24 @@ impl Lanes for Portable {
             let below = if x.0[l] <= threshold { u32::MAX } else { 0 };
             f32::from_bits(v.0[l].to_bits() & (kept | below))
         }))
+    }
+    type R = [f32; 4];
+    const WIDTH: usize = 4;
+    #[inline(always)]
+    fn zeros() -> Self::R {
+        [0.0; 4]
+    }
+    #[inline(always)]
+    unsafe fn load_register(from: *const f32) -> Self::R {
+        // SAFETY: the caller vouches for four aligned numbers.
+        unsafe { *from.cast() }
+    }
+    #[inline(always)]
+    fn fma_register(a: Self::R, b: Self::R, c: Self::R) -> Self::R {
+        std::array::from_fn(|l| a[l] * b[l] + c[l])
+    }
+    #[inline(always)]
+    fn sum_registers(r: [Self::R; 4]) -> [f32; 4] {
+        r.map(|r| (r[0] + r[1]) + (r[2] + r[3]))
     }
 }

@@ -5,7 +5,8 @@
 //! ```
 
 use crate::dense::{Finish, Linear, Scalars, Start};
-use crate::simd::{Kernel, Lane, Lanes, ZERO, dispatch, flat};
+use crate::dots::{self, Dots};
+use crate::simd::{Kernel, Lane, Lanes, ZERO, dispatch, flat, multiply_rows};
 use crate::transpose::{transpose, transpose_flat};
 
 /// One panel's pair of operands for a gradient of weights.
@@ -18,11 +19,15 @@ pub(crate) struct Operands<'a> {
 
 /// `gw[o, i] = sum over panels and rows of gy[o] x[i]`, `gb[o] = sum of gy[o]`.
 ///
-/// One operand gives the scalars, the other, transposed, the vectors. Usually `x` is transposed; but when
-/// it has so few features that most of a vector would be empty, `gy` is.
+/// A narrow layer's gradients are dot products over the rows. Otherwise one operand gives the scalars, the other,
+/// transposed, the vectors: `x`, unless it has so few features that most of a vector would be empty.
 pub(crate) fn weight_gradient(panels: &[Operands], gw: &mut [f32], gb: &mut [f32], scratch: &mut [Lane]) {
     let n_out = gb.len();
     let n_in = gw.len() / n_out;
+    if dots::pay(panels, n_in, n_out) {
+        dispatch(Dots { panels, n_in, gw });
+        return dispatch(RowSums { panels, gb });
+    }
     // Multiply-adds of vectors per row, and about 2/5 of one for each transposed number.
     let cost = |scalars: usize, vectors: usize| 5 * scalars * vectors.div_ceil(16) + 2 * vectors;
     if cost(n_out, n_in) <= cost(n_in, n_out) {
@@ -111,19 +116,26 @@ struct RowSums<'a> {
 impl Kernel for RowSums<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self) {
-        for (o, gb) in self.gb.iter_mut().enumerate() {
-            let mut sum = ZERO;
+        for (i, gb) in self.gb.chunks_mut(4).enumerate() {
+            // Four features at a time: one alone would wait for each of its additions.
+            let mut sums = [[L::zeros()]; 4];
             for panel in self.panels {
-                for lane in &panel.gy[o * panel.lanes..][..panel.lanes] {
-                    for l in 0..16 {
-                        sum.0[l] += lane.0[l];
-                    }
+                let gy = &panel.gy[4 * i * panel.lanes..][..gb.len() * panel.lanes];
+                match gb.len() {
+                    4 => multiply_rows::<L, 4, 1>(&mut sums, gy, &ONES, panel.lanes),
+                    n => (gy.chunks_exact(panel.lanes).zip(&mut sums[..n])).for_each(|(gy, sum)| {
+                        multiply_rows::<L, 1, 1>(std::array::from_mut(sum), gy, &ONES, panel.lanes);
+                    }),
                 }
             }
-            *gb = sum.sum();
+            let sums = sums.map(|[sum]| sum);
+            gb.copy_from_slice(&L::sum_registers(sums)[..gb.len()]);
         }
     }
 }
+
+/// A factor for every row of a full panel.
+const ONES: [Lane; 4] = [Lane([1.0; 16]); 4];
 
 /// Rows of a full panel.
 const PANEL_ROWS: usize = 64;

@@ -99,6 +99,10 @@ fn check_against_reference(case: &Case) {
     }
     let thetas_only = chain.backward_thetas(&thetas, &tape, &case.grad_out);
     assert!(thetas_only.iter().zip(&got.thetas).all(|(a, b)| bits(a) == bits(b)), "backward_thetas");
+    let mut used: Vec<Vec<f32>> = got.thetas.iter().map(|theta| vec![f32::NAN; theta.len()]).collect();
+    let into = &mut used.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>();
+    chain.backward_thetas_into(&thetas, &tape, &case.grad_out, into);
+    assert!(used.iter().zip(&got.thetas).all(|(a, b)| bits(a) == bits(b)), "backward_thetas_into");
 
     // Recomputed from z: the same output, and gradients that differ by the rounding of the way back.
     let (light, tape) = chain.forward_keeping(Memory::Recomputed, &thetas, &case.x, case.n);

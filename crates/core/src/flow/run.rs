@@ -3,7 +3,7 @@
 use std::{ops::Range, sync::Arc};
 
 use burn_tensor::Tensor;
-use flowgmm_kernels::{Chain, image::ImageChain};
+use flowgmm_kernels::image::ImageChain;
 
 use crate::{
     bijection::{Bijection, Kernel, Mapped},
@@ -20,7 +20,7 @@ pub(super) struct Run {
 /// The kernel of a run.
 #[derive(Clone, Debug)]
 pub(super) enum Fused {
-    Dense(Arc<Chain>),
+    Dense(fused::Couplings),
     Image(Arc<ImageChain>),
 }
 
@@ -42,7 +42,7 @@ impl Run {
         }
         let end = start + (couplings.len() + steps.len()).max(1);
         let fused = if !couplings.is_empty() {
-            Some(Fused::Dense(Arc::new(Chain::new(couplings))))
+            Some(Fused::Dense(fused::Couplings::new(couplings)))
         } else if !steps.is_empty() {
             Some(Fused::Image(Arc::new(ImageChain::new(steps))))
         } else {

@@ -1,21 +1,19 @@
 //! A run of affine couplings as one operation; rows `[n, dim + 1]`: z and, in the last column, log_det.
 
-use std::sync::Arc;
-
 use burn_backend::TensorMetadata;
 use burn_tensor::Tensor;
-use flowgmm_kernels::{Chain, Memory, Tape};
+use flowgmm_kernels::{Memory, Tape};
 
 use super::{
-    Plain, applies,
-    node::{Fused, Gradient, shaped, tracked},
+    Couplings, Plain, applies,
+    node::{Fused, Gradient, shaped, tracked, vector},
     plain, plain_weights, slices, tensor, values,
 };
 use crate::{bijection::Mapped, theta::Theta};
 
 /// Rows `[n, dim + 1]` of z and log_det, by the kernel, or `None` where only composed operations work.
 pub(crate) fn forward(
-    chain: &Arc<Chain>,
+    couplings: &Couplings,
     memory: Memory,
     thetas: &[&Theta],
     x: &Tensor<2>,
@@ -24,9 +22,9 @@ pub(crate) fn forward(
         return None;
     }
     if x.is_autodiff() || thetas.iter().any(|theta| theta.value().is_autodiff()) {
-        return Some(tracked(&Run { chain: chain.clone(), memory }, thetas, x));
+        return Some(tracked(&Run { couplings: couplings.clone(), memory }, thetas, x));
     }
-    let weights = plain_weights(thetas);
+    let (chain, weights) = (&couplings.chain, plain_weights(thetas));
     let rows = plain(x.clone());
     let n = x.dims()[0];
     let out = chain.forward_only(&slices(&weights), values(&rows), n);
@@ -40,11 +38,11 @@ pub(crate) fn separate(rows: Tensor<2>) -> Mapped {
 }
 
 /// x by the kernel, or `None` where only composed operations work (or a gradient is wanted).
-pub(crate) fn inverse(chain: &Arc<Chain>, thetas: &[&Theta], z: &Tensor<2>) -> Option<Tensor<2>> {
+pub(crate) fn inverse(couplings: &Couplings, thetas: &[&Theta], z: &Tensor<2>) -> Option<Tensor<2>> {
     if !applies(z) || z.is_autodiff() || thetas.iter().any(|theta| theta.value().is_autodiff()) {
         return None;
     }
-    let weights = plain_weights(thetas);
+    let (chain, weights) = (&couplings.chain, plain_weights(thetas));
     let [n, dim] = z.dims();
     let x = chain.inverse(&slices(&weights), values(&plain(z.clone())), n);
     Some(tensor(x, [n, dim], z))
@@ -52,7 +50,7 @@ pub(crate) fn inverse(chain: &Arc<Chain>, thetas: &[&Theta], z: &Tensor<2>) -> O
 
 #[derive(Clone, Debug)]
 struct Run {
-    chain: Arc<Chain>,
+    couplings: Couplings,
     memory: Memory,
 }
 
@@ -60,23 +58,27 @@ impl Fused for Run {
     type Tape = Tape;
 
     fn forward_taped(&self, thetas: &[Plain], x: &Plain) -> (Plain, Tape) {
-        let n = x.shape()[0];
-        let (out, tape) = self.chain.forward_keeping(self.memory, &slices(thetas), values(x), n);
-        (shaped(out, [n, self.chain.dim() + 1]), tape)
+        let (chain, n) = (&self.couplings.chain, x.shape()[0]);
+        let (out, tape) = chain.forward_keeping(self.memory, &slices(thetas), values(x), n);
+        (shaped(out, [n, chain.dim() + 1]), tape)
     }
 
     fn forward_untaped(&self, thetas: &[Plain], x: &Plain) -> Plain {
-        let n = x.shape()[0];
-        shaped(self.chain.forward_only(&slices(thetas), values(x), n), [n, self.chain.dim() + 1])
+        let (chain, n) = (&self.couplings.chain, x.shape()[0]);
+        shaped(chain.forward_only(&slices(thetas), values(x), n), [n, chain.dim() + 1])
     }
 
     fn backward(&self, thetas: &[Plain], tape: &Tape, upstream: &Plain, of_x: bool) -> Gradient {
-        let (chain, weights) = (&self.chain, slices(thetas));
+        let (chain, weights) = (&self.couplings.chain, slices(thetas));
         // Data rows rarely want a gradient; without it the kernel skips the last product.
         if !of_x {
-            return Gradient { thetas: chain.backward_thetas(&weights, tape, values(upstream)), x: None };
+            let thetas = self.couplings.gradients(|into| {
+                chain.backward_thetas_into(&weights, tape, values(upstream), into);
+            });
+            return Gradient { thetas, x: None };
         }
         let found = chain.backward(&weights, tape, values(upstream));
-        Gradient { thetas: found.thetas, x: Some(shaped(found.x, [upstream.shape()[0], chain.dim()])) }
+        let x = shaped(found.x, [upstream.shape()[0], chain.dim()]);
+        Gradient { thetas: found.thetas.into_iter().map(vector).collect(), x: Some(x) }
     }
 }

@@ -8,7 +8,7 @@ use flowgmm_kernels::image::{self as kernels, ImageChain, ImageTape};
 
 use super::{
     Plain, applies,
-    node::{Fused, Gradient, shaped, tracked},
+    node::{Fused, Gradient, shaped, tracked, vector},
     plain, plain_weights, slices, tensor, values,
 };
 use crate::{bijection::NormStatistics, theta::Theta};
@@ -79,6 +79,9 @@ impl Fused for Arc<ImageChain> {
 
     fn backward(&self, thetas: &[Plain], tape: &ImageTape, upstream: &Plain, _of_x: bool) -> Gradient {
         let found = ImageChain::backward(self, &slices(thetas), tape, values(upstream));
-        Gradient { thetas: found.thetas, x: Some(shaped(found.x, [upstream.shape()[0], self.dim()])) }
+        Gradient {
+            thetas: found.thetas.into_iter().map(vector).collect(),
+            x: Some(shaped(found.x, [upstream.shape()[0], self.dim()])),
+        }
     }
 }

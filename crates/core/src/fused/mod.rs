@@ -7,6 +7,7 @@
 //! | file | operation |
 //! |---|---|
 //! | `chain` | a run of affine couplings: parents (x, theta_1, ..., theta_m) |
+//! | `couplings` | (what `chain` runs, and its stock of vectors) |
 //! | `image` | a run of steps on images: parents (x, theta_1, ..., theta_m) |
 //! | `convolution` | one convolution of images: parents (x, W) |
 //! | `gaussians` | the mixture's log-densities: parents (rows of z or of z and log_det, means, log sigmas) |
@@ -17,6 +18,7 @@
 mod adam;
 mod chain;
 mod convolution;
+mod couplings;
 mod gaussians;
 mod image;
 mod node;
@@ -32,6 +34,7 @@ use crate::theta::Theta;
 pub(crate) use adam::{adam, sum_of_squares};
 pub(crate) use chain::{forward, inverse, separate};
 pub(crate) use convolution::convolution;
+pub(crate) use couplings::Couplings;
 pub(crate) use flowgmm_kernels::Tail;
 pub(crate) use gaussians::log_densities;
 pub(crate) use image::{image_forward, image_inverse};

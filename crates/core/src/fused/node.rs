@@ -34,7 +34,7 @@ pub(super) trait Fused: Clone + Debug + Send + Sync + 'static {
 
 /// The result of a backward pass.
 pub(super) struct Gradient {
-    pub thetas: Vec<Vec<f32>>,
+    pub thetas: Vec<Plain>,
     pub x: Option<Plain>,
 }
 
@@ -94,10 +94,7 @@ impl<K: Fused, const N: usize> Backward<Flex, N> for NodeBackward<K, N> {
         let Saved { thetas, tape } = ops.state;
         let of_x = ops.parents[0].is_some();
         let found = self.0.backward(&thetas, &tape, &upstream, of_x);
-        let vectors = found.thetas.into_iter().map(|values| {
-            let length = values.len();
-            Some(Plain::from_data(TensorData::new(values, [length])))
-        });
+        let vectors = found.thetas.into_iter().map(Some);
         for (parent, gradient) in ops.parents.into_iter().zip(std::iter::once(found.x).chain(vectors)) {
             if let (Some(parent), Some(gradient)) = (parent, gradient) {
                 grads.register::<Flex>(parent.id, gradient);
@@ -109,4 +106,10 @@ impl<K: Fused, const N: usize> Backward<Flex, N> for NodeBackward<K, N> {
 /// Kernel output of this shape.
 pub(super) fn shaped<const D: usize>(values: Vec<f32>, shape: [usize; D]) -> Plain {
     Plain::from_data(TensorData::new(values, shape))
+}
+
+/// Kernel output of one dimension.
+pub(super) fn vector(values: Vec<f32>) -> Plain {
+    let length = values.len();
+    shaped(values, [length])
 }

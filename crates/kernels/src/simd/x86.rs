@@ -60,6 +60,34 @@ impl Lanes for Avx512 {
         // SAFETY: a prefetch of any address is harmless.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) }
     }
+    type R = __m512;
+    const WIDTH: usize = 16;
+    #[inline(always)]
+    fn zeros() -> __m512 {
+        // SAFETY: see above.
+        unsafe { _mm512_setzero_ps() }
+    }
+    #[inline(always)]
+    unsafe fn load_register(from: *const f32) -> __m512 {
+        // SAFETY: see above; the caller vouches for sixteen aligned numbers.
+        unsafe { _mm512_load_ps(from) }
+    }
+    #[inline(always)]
+    fn fma_register(a: __m512, b: __m512, c: __m512) -> __m512 {
+        Self::fma(a, b, c)
+    }
+    #[inline(always)]
+    fn sum_registers(r: [__m512; 4]) -> [f32; 4] {
+        let mut halves = [Avx2::zeros(); 4];
+        for i in 0..4 {
+            // SAFETY: see above.
+            unsafe {
+                let high = _mm256_castpd_ps(_mm512_extractf64x4_pd::<1>(_mm512_castps_pd(r[i])));
+                halves[i] = _mm256_add_ps(_mm512_castps512_ps256(r[i]), high);
+            }
+        }
+        Avx2::sum_registers(halves)
+    }
     #[inline(always)]
     fn clear_above(v: __m512, x: __m512, threshold: f32, kept: u32) -> __m512 {
         // SAFETY: see above.
@@ -179,6 +207,36 @@ impl Lanes for Avx2 {
     fn prefetch(address: *const f32) {
         // SAFETY: a prefetch of any address is harmless.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) }
+    }
+    type R = __m256;
+    const WIDTH: usize = 8;
+    #[inline(always)]
+    fn zeros() -> __m256 {
+        // SAFETY: see above.
+        unsafe { _mm256_setzero_ps() }
+    }
+    #[inline(always)]
+    unsafe fn load_register(from: *const f32) -> __m256 {
+        // SAFETY: see above; the caller vouches for eight aligned numbers.
+        unsafe { _mm256_load_ps(from) }
+    }
+    #[inline(always)]
+    fn fma_register(a: __m256, b: __m256, c: __m256) -> __m256 {
+        // SAFETY: see above.
+        unsafe { _mm256_fmadd_ps(a, b, c) }
+    }
+    #[inline(always)]
+    fn sum_registers(r: [__m256; 4]) -> [f32; 4] {
+        let mut sums = [0.0; 4];
+        // SAFETY: see above; `sums` has room for the four numbers that are stored.
+        unsafe {
+            // Neighbours, then their neighbours: four sums in each half.
+            let pairs = [_mm256_hadd_ps(r[0], r[1]), _mm256_hadd_ps(r[2], r[3])];
+            let fours = _mm256_hadd_ps(pairs[0], pairs[1]);
+            let all = _mm_add_ps(_mm256_castps256_ps128(fours), _mm256_extractf128_ps::<1>(fours));
+            _mm_storeu_ps(sums.as_mut_ptr(), all);
+        }
+        sums
     }
     #[inline(always)]
     fn clear_above(v: Self::V, x: Self::V, threshold: f32, kept: u32) -> Self::V {
