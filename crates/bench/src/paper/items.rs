@@ -66,6 +66,7 @@ fn toy_cells(toy: &'static str) -> Vec<Cell> {
     ];
     if ["moons", "circles"].contains(&toy) {
         cells.push(of("the same, labels drawn at random", "paper-toy-random", false));
+        cells.push(cell("fit --preset paper-toy, paper_toys.py", toy, None, 1, Ours::ToyFits(toy)));
     }
     cells.push(of("our settings", "auto", false));
     cells.push(of("our settings, labelled points only", "auto", true));

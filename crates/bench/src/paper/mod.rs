@@ -131,6 +131,8 @@ pub enum Ours {
         /// Without the unlabelled points.
         labelled_only: bool,
     },
+    /// The mean accuracy, in percent, of `fit --preset paper-toy` on a toy of the notebooks, from `toys-fit.jsonl`.
+    ToyFits(&'static str),
     /// A number in a file of results, times a factor.
     Json {
         /// The file below `results`.

@@ -61,6 +61,7 @@ impl Ours {
             Self::Toys { settings, toy, labelled_only } => {
                 of_toys(experiments, settings, toy, *labelled_only)
             }
+            Self::ToyFits(toy) => of_toy_fits(experiments, toy),
             Self::Plan { plan, dataset, learner } => in_plan(experiments, plan, dataset, learner),
         }
     }
@@ -95,8 +96,28 @@ fn of_toys(
         read_toy_runs(&experiments.join("results").join("paper")).map_err(|error| error.to_string())?;
     let mine = runs.iter().filter(|run| run.settings == settings && run.toy == toy);
     let accuracy = |run: &ToyRun| 100.0 * if labelled_only { run.labelled_only } else { run.semi_supervised };
-    let accuracies: Vec<f64> = mine.map(accuracy).collect();
-    let over = MeanSd::of(&accuracies).ok_or("not run")?;
+    over_draws(&mine.map(accuracy).collect::<Vec<f64>>())
+}
+
+/// Of the lines that `paper_toys.py` writes.
+fn of_toy_fits(experiments: &Path, toy: &str) -> std::result::Result<OurNumber, String> {
+    let path = experiments.join("results/paper/toys-fit.jsonl");
+    let text = fs::read_to_string(&path).map_err(|_| "not run".to_string())?;
+    let mut accuracies = Vec::new();
+    for line in text.lines() {
+        let line: Value =
+            serde_json::from_str(line).map_err(|error| format!("{}: {error}", path.display()))?;
+        if line["toy"] == toy {
+            let accuracy =
+                line["accuracy"].as_f64().ok_or_else(|| format!("{}: no accuracy", path.display()))?;
+            accuracies.push(100.0 * accuracy);
+        }
+    }
+    over_draws(&accuracies)
+}
+
+fn over_draws(accuracies: &[f64]) -> std::result::Result<OurNumber, String> {
+    let over = MeanSd::of(accuracies).ok_or("not run")?;
     let sd = (accuracies.len() > 1).then_some(over.sd);
     Ok(OurNumber { mean: over.mean, sd, draws: accuracies.len(), best_by_validation: None })
 }

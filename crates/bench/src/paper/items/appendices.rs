@@ -86,6 +86,8 @@ pub(super) fn appendices() -> Vec<Item> {
 fn appendix_f() -> Item {
     const DIGITS: &str = "paper/appendix-f-mnist.json";
     const CLOTHES: &str = "paper/appendix-f-fashion-mnist.json";
+    const OTHER_DIGITS: &str = "insight/out-of-domain-mnist.json";
+    const OTHER_CLOTHES: &str = "insight/out-of-domain-fashion.json";
     let auroc = |row, column, file, pointer| cell(row, column, None, 3, json(file, pointer, 1.0));
     let percent = |row, theirs, file, pointer| cell(row, "MNIST", theirs, 1, json(file, pointer, 1.0));
     Item {
@@ -93,13 +95,17 @@ fn appendix_f() -> Item {
         title: "Appendix F: images from elsewhere: AUROC of raw likelihood, and the classes they are taken for",
         how: How::Images(Analysis::Domains),
         cost: "5 minutes of two cores for each of two models by 1,000 steps of the preset for CPUs, all labels. Histograms of three \
-               sets each are in results/paper",
+               sets each are in results/paper. The other models are those of docs/trust.md",
         data: &["mnist", "fashion-mnist", "notmnist"],
         cells: vec![
             auroc("model of MNIST", "Fashion-MNIST", DIGITS, "/others/fashion-mnist/auroc"),
             auroc("model of MNIST", "notMNIST", DIGITS, "/others/notmnist/auroc"),
             auroc("model of Fashion-MNIST", "MNIST", CLOTHES, "/others/mnist/auroc"),
             auroc("model of Fashion-MNIST", "notMNIST", CLOTHES, "/others/notmnist/auroc"),
+            auroc("another model of MNIST", "Fashion-MNIST", OTHER_DIGITS, "/0/found/auroc"),
+            auroc("another model of MNIST", "notMNIST", OTHER_DIGITS, "/4/found/auroc"),
+            auroc("another model of Fashion-MNIST", "MNIST", OTHER_CLOTHES, "/0/found/auroc"),
+            auroc("another model of Fashion-MNIST", "notMNIST", OTHER_CLOTHES, "/4/found/auroc"),
             percent(
                 "digits taken for sandals, %",
                 Some(75.0),
