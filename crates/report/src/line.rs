@@ -74,6 +74,8 @@ impl Series {
 
 const WIDTH: f64 = 460.0;
 const PLOT_HEIGHT: f64 = 200.0;
+/// Half of a point.
+const EDGE: f64 = 5.0;
 /// More points than this on a line are below a pixel's width.
 const MAX_POINTS: usize = 600;
 
@@ -105,7 +107,8 @@ impl Plot for LineChart {
         area.axes(&mut body, &x.ticks(6), &y_ticks);
         area.axis_names(&mut body, &self.x_label, &self.y_label);
 
-        area.open_clip(&mut body);
+        // Points on the edges are drawn whole.
+        Area { left: area.left - EDGE, width: area.width + 2.0 * EDGE, ..area }.open_clip(&mut body);
         for (i, series) in self.series.iter().enumerate() {
             series.line(&mut body, i, &x, &y);
         }
