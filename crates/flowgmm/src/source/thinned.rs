@@ -13,9 +13,9 @@ use crate::{Error, Result, prepared::TAUGHT};
 const SLACK: f64 = 1.25;
 /// A table of more than one in so many of the rows that fit is large.
 const LARGE: usize = 50;
-/// How many times more bytes than those kept a table takes while it is read, as measured: [`SLACK`], room that
+/// How many times more bytes than those kept a table takes while it is read, 4.5 as measured, and some reserve: [`SLACK`], room that
 /// vectors grow into, a copy.
-const GROWTH: f64 = 4.5;
+const GROWTH: f64 = 5.0;
 /// Bytes of a row besides its cells: line, class, random number.
 const BESIDES: f64 = 40.0;
 /// Bytes that teachers need for each row that they see, and for each of its numbers, as measured: neighbours, predictions, copies in
