@@ -137,3 +137,26 @@ fn given_models_are_taken() {
     let error = models.get("mnist", Labels::All).unwrap_err().to_string();
     assert!(error.contains("mnist"), "then the images are looked for: {error}");
 }
+
+#[test]
+fn a_model_of_a_table_is_none_of_images() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("data");
+    data(&root);
+    let moons = semisup::Toy::Moons.problem(1).train;
+    let mut config = flowgmm::FitConfig::toy();
+    config.train.steps = 5;
+    let model = flowgmm::Fitter::new(&config, &moons, 0).run(&mut ()).unwrap();
+    let path = directory.path().join("moons.flow");
+    model.save(&path).unwrap();
+    let mut observer = ();
+    let mut models = Models {
+        store: Store::offline(&root),
+        directory: directory.path().join("models"),
+        steps: 1,
+        given: vec![path],
+        observer: &mut observer,
+    };
+    let error = models.get("mnist", Labels::All).unwrap_err().to_string();
+    assert!(error.contains("moons.flow") && error.contains("no model of images"), "{error}");
+}

@@ -62,7 +62,16 @@ impl Models<'_> {
     /// A model: given, read, or fitted by the preset for CPUs and kept.
     pub fn get(&mut self, set: &str, labels: Labels) -> Result<Model> {
         if !self.given.is_empty() {
-            return Ok(Model::load(&self.given.remove(0), &Place::cpu())?);
+            let path = self.given.remove(0);
+            let model = Model::load(&path, &Place::cpu())?;
+            let wanted = layout(&self.images(set, Subset::Test)?)?;
+            if model.rows().layout() != Some(&wanted) {
+                return Err(Error::Plan(format!(
+                    "{} is no model of images of the size of {set}; give one that was fitted to {set}, or none",
+                    path.display()
+                )));
+            }
+            return Ok(model);
         }
         let path = self.path(set, labels);
         if path.is_file() {
