@@ -35,7 +35,7 @@ class FlowGMMClassifier(ClassifierMixin, Insight, Latent):  # type: ignore[misc]
 
     An invertible network maps rows to a latent space where every class is a Gaussian; labelled and unlabelled rows train it
     together by exact likelihood (FlowGMM, Izmailov et al., ICML 2020). By default settings are chosen from the data, and a
-    forest distilled from quick teachers predicts beside the flow.
+    forest, a logistic regression and naive Bayes predict beside the flow.
 
     Parameters
     ----------

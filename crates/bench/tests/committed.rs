@@ -28,10 +28,10 @@ fn committed_results_are_still_results_of_these_learners() {
         }
         for record in records.iter().filter(|record| plan.learners.contains(&record.cell.learner)) {
             let cell = &record.cell;
-            let earlier = ["recipe: 5", "recipe: 7"];
+            let earlier = ["recipe: 5", "recipe: 7", "recipe: 8"];
             let settings = earlier
                 .iter()
-                .fold(cell.settings.clone(), |settings, recipe| settings.replace(recipe, "recipe: 8"));
+                .fold(cell.settings.clone(), |settings, recipe| settings.replace(recipe, "recipe: 9"));
             let key = (cell.dataset.clone(), cell.learner.clone(), settings);
             assert!(expected.contains(&key), "{name}: {key:?}");
         }

@@ -74,7 +74,7 @@ fn manuals_and_completions_know_every_flag() {
 fn the_version_says_what_a_bug_report_needs() {
     let text = Bench::new().ok("--version");
     assert!(text.starts_with(concat!("flowgmm ", env!("CARGO_PKG_VERSION"))), "{text}");
-    assert!(text.contains("instruction set: ") && text.contains("model file format: 5"), "{text}");
+    assert!(text.contains("instruction set: ") && text.contains("model file format: 6"), "{text}");
 }
 
 #[test]

@@ -91,7 +91,7 @@ pub enum Calibration {
     },
 }
 
-/// A forest distilled from the teachers, whose probabilities are averaged with the flow's.
+/// Experts beside the flow, whose probabilities are averaged with its own: trees, logistic regression and naive Bayes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ForestConfig {
@@ -117,7 +117,7 @@ pub struct FitConfig {
     pub multi_start: MultiStart,
     /// Calibration of the flow's probabilities.
     pub calibration: Option<Calibration>,
-    /// The forest beside the flow; without one, predictions are the flow's own Bayes rule.
+    /// The experts beside the flow; without them, predictions are the flow's own Bayes rule.
     #[serde(default)]
     pub forest: Option<ForestConfig>,
     /// Unlabelled rows that everything but training sees, about, where rows are in shards (`train.shards`): schema, preprocessing,

@@ -95,7 +95,7 @@ impl Request {
         self
     }
 
-    /// The request without a forest beside the flow: predictions are the flow's own Bayes rule (eq. 5 of the paper). It is the
+    /// The request without experts beside the flow: predictions are the flow's own Bayes rule (eq. 5 of the paper). It is the
     /// setting `forest` at `null`, which presets other than [`Preset::Auto`] have anyway.
     pub fn pure_flow(self) -> Self {
         self.with("forest", serde_json::Value::Null)

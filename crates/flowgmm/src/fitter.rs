@@ -8,6 +8,7 @@
 
 mod beside;
 mod complete;
+mod experts;
 mod held_out;
 mod posterior;
 mod shards;

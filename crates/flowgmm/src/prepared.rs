@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use flowgmm_learners::Forest;
+use flowgmm_learners::{Forest, NaiveBayes, NaiveBayesModel};
 use ndarray::{Array2, ArrayView2, Axis};
 use rand::Rng as _;
 use semisup::{Part, Preprocess, SemiSupervised, Watch, metrics::log_sum_exp, split::evenly_spaced};
@@ -154,18 +154,29 @@ impl<'a> Prepared<'a> {
         Some(predictions.targets.select(Axis(0), &unlabelled).mean_axis(Axis(0))?.to_vec())
     }
 
-    /// A forest on rows x in the user's columns, distilled from the labels and what the teachers predict with them.
-    pub(crate) fn forest(
-        &self,
-        x: ArrayView2<f64>,
-        shown: &Shown,
-        n_trees: usize,
-        seed: u64,
-    ) -> Result<Forest> {
+    /// The labelled rows whose labels are shown, ascending, and their classes.
+    pub(crate) fn visible(&self, shown: &Shown) -> (Vec<usize>, Vec<usize>) {
+        self.labelled.iter().filter_map(|&row| Some((row, shown.y[row]?))).unzip()
+    }
+
+    /// Naive Bayes on the rows that the teachers see, in the user's columns.
+    pub(crate) fn naive_bayes(&self, learner: &NaiveBayes, shown: &Shown) -> Result<NaiveBayesModel> {
+        let y: Vec<Option<usize>> = self.taught.iter().map(|&row| shown.y[row]).collect();
+        let x = self.user_rows(&self.taught);
+        Ok(learner.fit_rows(x.view(), &y, self.data.classes(), &())?)
+    }
+
+    /// A forest in the user's columns, distilled from the labels and what the teachers predict with them.
+    pub(crate) fn forest(&self, shown: &Shown, n_trees: usize, seed: u64) -> Result<Forest> {
         let none = Array2::zeros((self.taught.len(), self.n_classes));
         let q = shown.predictions.as_ref().map_or(none.view(), |taught| taught.for_trees.view());
         let y: Vec<Option<usize>> = self.taught.iter().map(|&row| shown.y[row]).collect();
-        Ok(flowgmm_learners::distil(x.select(Axis(0), &self.taught).view(), &y, q, n_trees, seed)?)
+        Ok(flowgmm_learners::distil(self.user_rows(&self.taught).view(), &y, q, n_trees, seed)?)
+    }
+
+    /// Number of classes.
+    pub(crate) fn n_classes(&self) -> usize {
+        self.n_classes
     }
 
     /// Number of rows.

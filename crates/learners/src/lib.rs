@@ -47,6 +47,7 @@ pub mod linear;
 pub mod meta;
 pub mod nets;
 pub mod pool;
+mod scorecard;
 pub mod svm;
 mod targets;
 pub mod trees;
@@ -72,6 +73,7 @@ pub use linear::{
 pub use meta::{Ensemble, EnsembleModel, Standardised, StandardisedModel, Tuned};
 pub use nets::{ConvPiModel, ConvPiNet, Mlp, NetModel, PiModel, PiViews};
 pub use pool::{Expert, ExpertPool, Experts};
+pub use scorecard::{SCORECARD_ARRAYS, Scorecard};
 pub use svm::{SVC_ROWS, SupportVectors, Svc, SvcModel};
 pub use trees::{
     Boosted, BoostedModel, ExtraTrees, FOREST_ARRAYS, Forest, ForestModel, GradientBoosting, MaxFeatures,

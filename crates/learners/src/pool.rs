@@ -12,8 +12,7 @@ use semisup::{Classifier, Learner, SemiSupervised};
 use serde::{Deserialize, Serialize};
 
 use crate::clusters::{ClusterFeatures, ClusterLogistic};
-use crate::linear::{Logistic, scikit_learn_c};
-use crate::targets::{check_rows, one_hot};
+use crate::linear::Logistic;
 use crate::trees::{Forest, TreeSettings};
 use crate::{Error, Result};
 
@@ -73,18 +72,15 @@ impl Experts {
         seed: u64,
     ) -> Result<ExpertPool> {
         let k = classes.len();
-        let c = scikit_learn_c(self.c, k)?;
         let rows: Vec<usize> = (0..y.len()).filter(|&row| y[row].is_some()).collect();
         let labelled = x.select(Axis(0), &rows);
         let labels: Vec<usize> = y.iter().flatten().copied().collect();
-        check_rows(labelled.view(), &labels, k, None)?;
-        let targets: Vec<Option<usize>> = labels.iter().copied().map(Some).collect();
         let seeds = Seeds::of(seed);
         let forest = |settings: TreeSettings, seed: u64| {
             Forest::fit(labelled.view(), &labels, k, None, &settings, seed)
         };
         let members = vec![
-            Expert::LogisticRegression(Logistic::fit(labelled.view(), one_hot(&targets, k).view(), c)),
+            Expert::LogisticRegression(Logistic::fit_labels(labelled.view(), &labels, k, self.c)?),
             Expert::ExtraTrees(forest(TreeSettings::extra_trees(self.n_trees), seeds.extra_trees)?),
             Expert::RandomForest(forest(TreeSettings::random_forest(self.n_trees), seeds.random_forest)?),
             Expert::ClusterRegression(ClusterLogistic::fit_with(clusters, x, y, k, self.c)?),

@@ -6,6 +6,7 @@ use semisup::{SemiSupervised, split::evenly_spaced};
 
 use super::{
     Fitter, data_hash,
+    experts::Experts,
     held_out::HeldOut,
     posterior,
     shares::{Shares, estimates},
@@ -65,10 +66,10 @@ impl Fitter<'_> {
                 problem.temperature_for(&gmm, accuracy, observer)?
             }
         };
-        let forest = match self.config.forest {
+        let experts = match self.config.forest {
             None => None,
             Some(ForestConfig { n_trees }) => {
-                Some(problem.forest(self.data.x(), &problem.whole(), n_trees, self.seed)?)
+                Some(Experts::fit(&problem, &problem.whole(), n_trees, self.seed)?)
             }
         };
         let taught = problem.average_prediction(&problem.whole());
@@ -91,15 +92,15 @@ impl Fitter<'_> {
         let x = some_rows(self.data.x(), COUNTED);
         let mut others: Vec<Vec<f64>> = taught.into_iter().collect();
         others.extend(estimates(model.score(x.view()).log_probs.exp().view()));
-        others.extend(forest.iter().flat_map(|forest| estimates(forest.smoothed(x.view()).view())));
+        model.provenance.evidence = held.as_ref().map(|held| held.of_flow(temperature));
+        if let Some(experts) = experts {
+            let (blend, evidence) = posterior::blend(&model, experts, held.as_ref(), self.data)?;
+            others.extend(estimates(blend.forest().smoothed(x.view()).view()));
+            (model.blend, model.provenance.evidence) = (Some(blend), evidence);
+        }
         model.provenance.class_share_intervals =
             Shares { prior: &self.config.architecture.prior, shares: model.class_shares(), others }
                 .intervals(self.data);
-        model.provenance.evidence = held.as_ref().map(|held| held.of_flow(temperature));
-        if let Some(forest) = forest {
-            let (blend, evidence) = posterior::blend(&model, forest, held.as_ref(), self.data);
-            (model.blend, model.provenance.evidence) = (Some(blend), evidence);
-        }
         model.decide_prediction();
         let typical = match kept.is_empty() {
             true => some_rows(self.data.x(), TYPICAL),

@@ -1,96 +1,217 @@
-//! What predictions rest on where a forest stands beside the flow.
+//! What predictions of tables rest on: the flow, and three kinds of experts beside it.
 //!
 //! ```text
-//! m(k | x) = w p_flow(k | x) + (1 - w) p_forest(k | x)
+//! m(k | x) = sum_j w_j p_j(k | x)^(1 / T_j) / sum_k' p_j(k' | x)^(1 / T_j)      j: flow, trees, regression, naive Bayes
 //! p(k | x) = m(k | x)^(1 / T) / sum_k' m(k' | x)^(1 / T)
 //! ```
 //!
-//! The flow sees the shape of all rows, the forest what supervised experts make of few labels: on some tables the one is
-//! right, on some the other. The weight w is learnt from labels that were held out, under a prior, so that it never
-//! switches. Density, samples, latent points and boundary are the flow's alone.
+//! The flow sees the shape of all rows, the experts what learners that a user would try make of few labels: on some tables the
+//! one is right, on some the other. Weights and temperatures are learnt from labels that were held out, under a prior, so
+//! that nothing ever switches. Density, samples, latent points and boundary are the flow's alone.
 
 use flowgmm_core::Container;
-use flowgmm_learners::{FOREST_ARRAYS, Forest};
+use flowgmm_learners::{FOREST_ARRAYS, Forest, Logistic, SCORECARD_ARRAYS, Scorecard};
 use ndarray::{Array2, ArrayView2};
 use semisup::metrics::log_softmax;
 use serde::{Deserialize, Serialize};
 
-/// A forest beside the flow.
+use crate::teachers;
+
+/// The experts beside the flow, and what each part counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Blend {
     pub(crate) weights: BlendWeights,
-    pub(crate) forest: Forest,
+    pub(crate) experts: BlendExperts,
 }
 
-/// How much the flow counts, and how sure the blend is.
+/// What stands beside the flow.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct BlendExperts {
+    /// Trees on the user's columns, every one with the same vote.
+    pub forest: Forest,
+    /// Logistic regression on the flow's columns; old files have none.
+    pub regression: Option<Logistic>,
+    /// Naive Bayes over levels of the user's columns; old files have none.
+    pub naive_bayes: Option<Scorecard>,
+}
+
+/// How much a part counts, and the temperature of its probabilities.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+pub(crate) struct Part {
+    pub weight: f64,
+    pub temperature: f64,
+}
+
+/// How much each part counts, and how sure the blend is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "StoredWeights")]
 pub(crate) struct BlendWeights {
-    /// w, in 0..=1.
-    pub flow: f64,
+    pub flow: Part,
+    pub trees: Part,
+    pub regression: Part,
+    pub naive_bayes: Part,
     /// T of the blend.
     pub temperature: f64,
 }
 
+/// What files hold of the weights: up to version 5 those of flow and trees alone.
+#[derive(Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+enum StoredWeights {
+    Two { flow: f64, temperature: f64 },
+    Four { flow: Part, trees: Part, regression: Part, naive_bayes: Part, temperature: f64 },
+}
+
+impl From<StoredWeights> for BlendWeights {
+    fn from(stored: StoredWeights) -> Self {
+        match stored {
+            StoredWeights::Two { flow, temperature } => {
+                let part = |weight| Part { weight, temperature: 1.0 };
+                let (regression, naive_bayes) = (part(0.0), part(0.0));
+                Self { flow: part(flow), trees: part(1.0 - flow), regression, naive_bayes, temperature }
+            }
+            StoredWeights::Four { flow, trees, regression, naive_bayes, temperature } => {
+                Self { flow, trees, regression, naive_bayes, temperature }
+            }
+        }
+    }
+}
+
+impl BlendWeights {
+    /// The parts in their order: flow, trees, regression, naive Bayes.
+    pub fn parts(&self) -> [Part; 4] {
+        [self.flow, self.trees, self.regression, self.naive_bayes]
+    }
+
+    fn are_possible(&self) -> bool {
+        let is_temperature = |t: f64| t.is_finite() && t > 0.0;
+        let is_part = |part: &Part| (0.0..=1.0).contains(&part.weight) && is_temperature(part.temperature);
+        let sum: f64 = self.parts().iter().map(|part| part.weight).sum();
+        self.parts().iter().all(is_part) && (sum - 1.0).abs() < 1e-6 && is_temperature(self.temperature)
+    }
+}
+
 impl Blend {
-    /// w: the share of the flow's posterior.
+    /// The share of the flow's posterior, in 0..=1.
     pub fn flow_weight(&self) -> f64 {
-        self.weights.flow
+        self.weights.flow.weight
     }
 
     /// The trees.
     pub fn forest(&self) -> &Forest {
-        &self.forest
+        &self.experts.forest
     }
 
-    /// log m(k | x) `[n, K]` of rows x, given the flow's log p(k | x).
-    pub(crate) fn logits(&self, flow: ArrayView2<f64>, x: ArrayView2<f64>) -> Array2<f64> {
-        blended(flow, self.forest.smoothed(x).view(), self.weights.flow)
+    /// What each part counts, in whole percent that sum to 100.
+    pub fn percentages(&self) -> Vec<(&'static str, f64)> {
+        let names = ["flow", "trees", "logistic regression", "naive Bayes"];
+        let mut shares: Vec<(&str, f64)> =
+            names.into_iter().zip(self.weights.parts().map(|part| (100.0 * part.weight).round())).collect();
+        let rest = 100.0 - shares.iter().map(|(_, percent)| percent).sum::<f64>();
+        let most =
+            (0..shares.len()).fold(0, |most, at| if shares[at].1 > shares[most].1 { at } else { most });
+        shares[most].1 += rest;
+        shares.retain(|&(name, percent)| percent > 0.0 || name == "flow");
+        shares
+    }
+
+    /// log m(k | x) `[n, K]` of rows x `[n, dim]`, given the flow's log p(k | x) and what the regression says of them.
+    pub(crate) fn logits(
+        &self,
+        flow: ArrayView2<f64>,
+        regression: Option<Array2<f64>>,
+        x: ArrayView2<f64>,
+    ) -> Array2<f64> {
+        let naive_bayes = self.experts.naive_bayes.as_ref().map(|card| card.log_probs(x).exp());
+        let parts = [
+            Some(flow.exp()),
+            Some(self.experts.forest.smoothed(x)),
+            regression.map(|log_p| log_p.exp()),
+            naive_bayes,
+        ];
+        let parts = self.weights.parts().into_iter().zip(parts);
+        blended(parts.filter_map(|(part, p)| Some((part, p?))))
     }
 
     pub(crate) fn to_tensors(&self, container: &mut Container) {
-        for (name, values) in FOREST_ARRAYS.iter().zip(self.forest.to_arrays()) {
-            container.tensors.insert(format!("{PREFIX}{name}"), (vec![values.len()], values));
+        let mut put = |prefix: &str, names: &[&str], arrays: Vec<Vec<f32>>| {
+            for (name, values) in names.iter().zip(arrays) {
+                container.tensors.insert(format!("{prefix}{name}"), (vec![values.len()], values));
+            }
+        };
+        put(FOREST, &FOREST_ARRAYS, self.experts.forest.to_arrays().into());
+        if let Some(card) = &self.experts.naive_bayes {
+            put(NAIVE_BAYES, &SCORECARD_ARRAYS, card.to_arrays().into());
         }
     }
 
-    /// Takes the forest out of a container; trusts nothing in it.
+    /// Takes the experts out of a container; trusts nothing in it. `regression` is that of the header.
     pub(crate) fn from_tensors(
         weights: BlendWeights,
+        regression: Option<Logistic>,
         container: &mut Container,
-        dim: usize,
-        n_classes: usize,
+        [dim, dim_out, n_classes]: [usize; 3],
     ) -> Result<Self, String> {
-        let BlendWeights { flow, temperature } = weights;
-        let possible = (0.0..=1.0).contains(&flow) && temperature.is_finite() && temperature > 0.0;
-        if !possible {
-            return Err("the weights of flow and forest are out of their range".into());
+        if !weights.are_possible() {
+            return Err("the weights of flow and experts are out of their range".into());
         }
-        let mut arrays: [Vec<f32>; FOREST_ARRAYS.len()] = Default::default();
-        for (array, name) in arrays.iter_mut().zip(FOREST_ARRAYS) {
-            let name = format!("{PREFIX}{name}");
-            let (shape, values) =
-                container.tensors.remove(&name).ok_or(format!("tensor {name} is missing"))?;
-            if shape.len() != 1 {
-                return Err(format!("tensor {name} has the shape {shape:?}, expected one dimension"));
-            }
-            *array = values;
+        let damaged = |error: flowgmm_learners::Error| error.to_string();
+        let forest = take(container, FOREST, &FOREST_ARRAYS)?;
+        let forest = Forest::from_arrays(forest, dim, n_classes).map_err(damaged)?;
+        let naive_bayes =
+            match container.tensors.contains_key(&format!("{NAIVE_BAYES}{}", SCORECARD_ARRAYS[0])) {
+                false => None,
+                true => {
+                    let arrays = take(container, NAIVE_BAYES, &SCORECARD_ARRAYS)?;
+                    Some(Scorecard::from_arrays(arrays, dim, n_classes).map_err(damaged)?)
+                }
+            };
+        if let Some(regression) = &regression {
+            regression.validate(dim_out, n_classes).map_err(damaged)?;
         }
-        let forest = Forest::from_arrays(arrays, dim, n_classes).map_err(|error| error.to_string())?;
-        Ok(Self { weights, forest })
+        let absent = |weight: f64, is_there: bool| weight > 0.0 && !is_there;
+        if absent(weights.regression.weight, regression.is_some())
+            || absent(weights.naive_bayes.weight, naive_bayes.is_some())
+        {
+            return Err("an expert that counts is missing".into());
+        }
+        Ok(Self { weights, experts: BlendExperts { forest, regression, naive_bayes } })
     }
 }
 
-/// What the names of the forest's tensors begin with.
-const PREFIX: &str = "forest.";
+/// What the names of the trees' and of naive Bayes's tensors begin with.
+const FOREST: &str = "forest.";
+const NAIVE_BAYES: &str = "naive_bayes.";
 
-/// log (w p_flow + (1 - w) p_forest) `[n, K]` of the flow's log-probabilities and the forest's probabilities.
-pub(crate) fn blended(flow: ArrayView2<f64>, forest: ArrayView2<f64>, w: f64) -> Array2<f64> {
-    let mut log_m = flow.mapv(|log_p| w * log_p.exp());
-    log_m.scaled_add(1.0 - w, &forest);
+/// Arrays of one dimension, taken out of a container.
+fn take<const N: usize>(
+    container: &mut Container,
+    prefix: &str,
+    names: &[&str; N],
+) -> Result<[Vec<f32>; N], String> {
+    let mut arrays = [const { Vec::new() }; N];
+    for (array, name) in arrays.iter_mut().zip(names) {
+        let name = format!("{prefix}{name}");
+        let (shape, values) = container.tensors.remove(&name).ok_or(format!("tensor {name} is missing"))?;
+        if shape.len() != 1 {
+            return Err(format!("tensor {name} has the shape {shape:?}, expected one dimension"));
+        }
+        *array = values;
+    }
+    Ok(arrays)
+}
+
+/// log m `[n, K]` of the probabilities `[n, K]` of some parts.
+pub(crate) fn blended(parts: impl IntoIterator<Item = (Part, Array2<f64>)>) -> Array2<f64> {
+    let tempered = parts.into_iter().map(|(part, p)| {
+        let p = if part.temperature == 1.0 { p } else { teachers::tempered(p, part.temperature) };
+        p * part.weight
+    });
+    let m = tempered.reduce(|sum, part| sum + part).expect("a part");
     // A flow that is certain, alone: a probability that underflows stays a finite logarithm. `max` would make it of a NaN, too,
     // and a class of a row that cannot be scored.
-    log_m.mapv_into(|m| if m < f64::MIN_POSITIVE { f64::MIN_POSITIVE.ln() } else { m.ln() })
+    m.mapv_into(|m| if m < f64::MIN_POSITIVE { f64::MIN_POSITIVE.ln() } else { m.ln() })
 }
 
 /// log p(k | x) of log m(k | x).
@@ -106,9 +227,24 @@ mod tests {
 
     #[test]
     fn a_certain_flow_stays_finite_and_a_row_without_scores_has_none() {
-        let flow = array![[0.0, -2000.0], [f64::NAN, f64::NAN]];
-        let log_m = blended(flow.view(), array![[1.0, 0.0], [0.5, 0.5]].view(), 0.5);
-        assert!(log_m.row(0).iter().all(|v| v.is_finite()) && log_m.row(1).iter().all(|v| v.is_nan()));
-        assert!(tempered(log_m.view(), 2.0).row(1).iter().all(|v| v.is_nan()));
+        let flow = array![[0.0, -2000.0], [f64::NAN, f64::NAN]].exp();
+        for temperature in [1.0, 1.7] {
+            let (flow, trees) = (flow.clone(), array![[1.0, 0.0], [0.5, 0.5]]);
+            let part = Part { weight: 0.5, temperature };
+            let log_m = blended([(part, flow), (part, trees)]);
+            assert!(log_m.row(0).iter().all(|v| v.is_finite()) && log_m.row(1).iter().all(|v| v.is_nan()));
+            assert!(tempered(log_m.view(), 2.0).row(1).iter().all(|v| v.is_nan()));
+        }
+    }
+
+    #[test]
+    fn weights_of_old_files_are_those_of_flow_and_trees() {
+        let old: BlendWeights = serde_json::from_str(r#"{"flow": 0.25, "temperature": 1.5}"#).unwrap();
+        assert_eq!(old.parts().map(|part| part.weight), [0.25, 0.75, 0.0, 0.0]);
+        assert!(old.parts().iter().all(|part| part.temperature == 1.0) && old.temperature == 1.5);
+        let again: BlendWeights = serde_json::from_str(&serde_json::to_string(&old).unwrap()).unwrap();
+        assert!(again == old && again.are_possible());
+        let impossible = BlendWeights { flow: Part { weight: 0.5, temperature: 1.0 }, ..old };
+        assert!(!impossible.are_possible(), "they sum to more than 1");
     }
 }

@@ -6,6 +6,7 @@ use flowgmm_core::{
     Container, FlowGmm, ModelSpec, load_tensors, model_tensors, tensor::Place, train::History,
 };
 use flowgmm_data::{Encoding, ImageLayout};
+use flowgmm_learners::Logistic;
 use semisup::Preprocess;
 use serde::{Deserialize, Serialize};
 
@@ -16,8 +17,8 @@ use crate::{
     rows::{Rows, TextColumn},
 };
 
-/// The version of the file format this program writes. It reads versions 3 and 4, too.
-pub const FORMAT: u32 = 5;
+/// The version of the file format this program writes. It reads versions 3 to 5, too.
+pub const FORMAT: u32 = 6;
 
 /// Everything of a model file but its tensors.
 #[derive(Serialize, Deserialize)]
@@ -30,9 +31,11 @@ struct Header {
     temperature: f64,
     #[serde(default)]
     tempering: Tempering,
-    /// The forest beside the flow, whose trees are tensors; since version 5.
+    /// The experts beside the flow: trees since version 5, the others since version 6. Trees and naive Bayes are tensors.
     #[serde(default)]
     blend: Option<BlendWeights>,
+    #[serde(default)]
+    regression: Option<Logistic>,
     typical: Vec<f64>,
     #[serde(default)]
     support: Support,
@@ -79,6 +82,7 @@ impl From<Header3> for Header {
             temperature,
             tempering: Tempering::default(),
             blend: None,
+            regression: None,
             typical,
             support: Support::default(),
             decisions,
@@ -135,6 +139,7 @@ impl Model {
             temperature: self.temperature,
             tempering: self.tempering,
             blend: self.blend.as_ref().map(|blend| blend.weights),
+            regression: self.blend.as_ref().and_then(|blend| blend.experts.regression.clone()),
             typical: self.typical.clone(),
             support: self.support.clone(),
             decisions: self.decisions.clone(),
@@ -152,10 +157,10 @@ impl Model {
     fn from_container(mut file: Container, place: &Place) -> std::result::Result<Self, String> {
         let header = Header::read(&file.header)?;
         header.check()?;
-        let (dim, n_classes) = (header.rows.dim(), header.classes.len());
+        let sizes = [header.rows.dim(), header.preprocess.dim_out(), header.classes.len()];
         let blend = match header.blend {
             None => None,
-            Some(weights) => Some(Blend::from_tensors(weights, &mut file, dim, n_classes)?),
+            Some(weights) => Some(Blend::from_tensors(weights, header.regression, &mut file, sizes)?),
         };
         let stored: usize = file.tensors.values().map(|(_, values)| values.len()).sum();
         if header.spec.n_parameters() != Some(stored) {
@@ -201,7 +206,7 @@ impl Header {
         let unreadable = |error: serde_json::Error| format!("its header is not readable: {error}");
         let version: Version = serde_json::from_str(text).map_err(unreadable)?;
         match version.format {
-            4 | FORMAT => serde_json::from_str(text).map_err(unreadable),
+            4 | 5 | FORMAT => serde_json::from_str(text).map_err(unreadable),
             3 => {
                 let old: Header3 = serde_json::from_str(text).map_err(unreadable)?;
                 let columns = old.columns.clone();

@@ -82,7 +82,7 @@ pub struct Model {
     pub(crate) temperature: f64,
     /// What of the flow's posterior that temperature divides.
     pub(crate) tempering: Tempering,
-    /// The forest beside the flow.
+    /// The experts beside the flow.
     pub(crate) blend: Option<Blend>,
     /// log p(x) of rows that the flow was not trained on, or of training rows where there were too few; ascending, and
     /// evenly spaced by rank if there are very many.
@@ -154,7 +154,7 @@ impl Model {
         &self.decisions
     }
 
-    /// T, which the logits of predictions ([`Predictions::logits`]) are divided by; 1 unless calibrated. Without a forest it is
+    /// T, which the logits of predictions ([`Predictions::logits`]) are divided by; 1 unless calibrated. Without experts it is
     /// the paper's sigma^2 (section 6.1): widening every Gaussian by sigma divides the differences of their log-densities by
     /// sigma^2.
     pub fn temperature(&self) -> f64 {
@@ -166,12 +166,12 @@ impl Model {
         self.temperature
     }
 
-    /// The forest beside the flow; `None` if predictions are the flow's own Bayes rule.
+    /// The experts beside the flow; `None` if predictions are the flow's own Bayes rule.
     pub fn blend(&self) -> Option<&Blend> {
         self.blend.as_ref()
     }
 
-    /// The model without the forest: predictions by the flow's own Bayes rule (eq. 5 of the paper).
+    /// The model without the experts: predictions by the flow's own Bayes rule (eq. 5 of the paper).
     pub fn pure_flow(mut self) -> Self {
         if self.blend.take().is_some() {
             self.provenance.evidence =
@@ -187,10 +187,8 @@ impl Model {
         let (choice, otherwise) = match &self.blend {
             None => ("the flow alone, by Bayes' rule".to_string(), "no forest was asked for"),
             Some(blend) => {
-                let flow = (100.0 * blend.flow_weight()).round();
-                let trees = 100.0 - flow;
-                let choice = format!("{flow}% flow, {trees}% trees distilled from the teachers");
-                (choice, "no label could be held out")
+                let shares = blend.percentages().into_iter().map(|(name, share)| format!("{share}% {name}"));
+                (shares.collect::<Vec<_>>().join(", "), "no label could be held out")
             }
         };
         self.decisions.retain(|decision| decision.what != PREDICTION);
@@ -201,7 +199,7 @@ impl Model {
         });
     }
 
-    /// The classes of rows by the flow's own Bayes rule, `[n]`: those of [`Predictions::classes`] unless a forest says
+    /// The classes of rows by the flow's own Bayes rule, `[n]`: those of [`Predictions::classes`] unless experts say
     /// otherwise.
     pub fn classes_by_flow(&self, of: &Predictions) -> Vec<usize> {
         let log_prior = Array1::from(self.log_prior());
@@ -257,7 +255,7 @@ impl Model {
         self.at_temperature(temperature)
     }
 
-    /// The model with the temperatures, and the weight of the flow, of one that learnt them from held-out labels.
+    /// The model with the temperatures, and the weights of its parts, of one that learnt them from held-out labels.
     pub(crate) fn weighed_like(mut self, other: &Self) -> Self {
         self.temperature = other.temperature;
         if let (Some(own), Some(learnt)) = (&mut self.blend, &other.blend) {

@@ -5,7 +5,7 @@
 //! log p(k | x) = (log p(x | k) + log pi_k) / T + const                     (eq. 5 of the paper at T = 1)
 //! ```
 //!
-//! Where a forest stands beside the flow, predictions rest on both: see [`blend`](super::blend).
+//! Where experts stand beside the flow, predictions rest on all of them: see [`blend`](super::blend).
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ pub struct Predictions {
     /// log p(k | x), `[n, K]`.
     pub log_probs: Array2<f64>,
     /// What log p(k | x) is made of by T: log_softmax_k(logits / T + bias), `[n, K]`; see [`Model::temperature`] and
-    /// [`Model::logit_bias`]. Without a forest log p(x, k), up to a constant of the row.
+    /// [`Model::logit_bias`]. Without experts log p(x, k), up to a constant of the row.
     pub logits: Array2<f64>,
     /// log p(x | k), `[n, K]`, in the units of `log_marginal`.
     pub log_conditional: Array2<f64>,
@@ -104,10 +104,16 @@ impl Model {
     pub fn score(&self, x: ArrayView2<f64>) -> Predictions {
         let (n, k) = (x.nrows(), self.classes.len());
         let (mut log_joint, mut z) = (Array2::zeros((n, k)), Array2::zeros((n, self.gmm.dim())));
+        let regression = self.blend.as_ref().and_then(|blend| blend.experts.regression.as_ref());
+        let mut regressed = regression.map(|_| Array2::zeros((n, k)));
         let place = self.gmm.place();
         for start in (0..n).step_by(SCORING_BATCH) {
             let rows = s![start..(start + SCORING_BATCH).min(n), ..];
-            let densities = self.gmm.densities(place.rows(self.preprocess.apply(x.slice(rows)).view()));
+            let prepared = self.preprocess.apply(x.slice(rows));
+            if let Some((regression, all)) = regression.zip(regressed.as_mut()) {
+                all.slice_mut(rows).assign(&regression.log_probs(prepared.view()));
+            }
+            let densities = self.gmm.densities(place.rows(prepared.view()));
             log_joint.slice_mut(rows).assign(&to_array(&densities.log_joint()));
             z.slice_mut(rows).assign(&to_array(&densities.z));
         }
@@ -116,7 +122,7 @@ impl Model {
         match &self.blend {
             None => flow,
             Some(blend) => {
-                let logits = blend.logits(flow.log_probs.view(), x);
+                let logits = blend.logits(flow.log_probs.view(), regressed, x);
                 let log_probs = blend::tempered(logits.view(), blend.weights.temperature);
                 Predictions { log_probs, logits, ..flow }
             }

@@ -89,7 +89,15 @@ fn exported(model: &Model) -> std::result::Result<Vec<u8>, Refused> {
     if let Some(blend) = model.blend() {
         let single = graph.cast(&x, Element::Float);
         let forest = posterior::forest(&mut graph, &single, blend.forest(), model.classes.len());
-        let logits = posterior::blended(&mut graph, &log_probs, &forest, blend.flow_weight());
+        let trees = graph.apply("Log", &[&forest]);
+        let regression = blend.experts.regression.as_ref();
+        let regression = regression.map(|part| posterior::regression(&mut graph, &prepared, part));
+        let naive_bayes = blend.experts.naive_bayes.as_ref();
+        let naive_bayes = naive_bayes.map(|part| posterior::naive_bayes(&mut graph, &single, part));
+        let parts = [Some(log_probs), Some(trees), regression, naive_bayes];
+        let parts = blend.weights.parts().into_iter().zip(parts);
+        let parts: Vec<_> = parts.filter_map(|(part, log_p)| Some((part, log_p?))).collect();
+        let logits = posterior::blended(&mut graph, &parts);
         log_probs = posterior::tempered(&mut graph, &logits, model.temperature());
     }
     let mut log_p = graph.log_sum_exp(&log_joint);

@@ -1,11 +1,12 @@
-//! Mixture, forest and posterior as operators, in double precision.
+//! Mixture, experts and posterior as operators, in double precision.
 
 use flowgmm_core::{Mixture, MixtureValues};
-use flowgmm_learners::Forest;
+use flowgmm_learners::{Forest, Logistic, Scorecard};
 use ndarray::{Array1, Array2, Axis};
 
 use super::graph::{Attribute, Graph, Value};
 use super::proto::Element;
+use crate::model::blend::Part;
 
 /// log p(z, k) `[n, K]` of latent points.
 pub(super) fn log_joint(graph: &mut Graph, z: &Value, mixture: &Mixture) -> Value {
@@ -93,16 +94,55 @@ pub(super) fn tempered(graph: &mut Graph, logits: &Value, temperature: f64) -> V
     graph.apply("Sub", &[&scaled, &sum])
 }
 
-/// log (w p_flow + (1 - w) p_forest) `[n, K]`.
-pub(super) fn blended(graph: &mut Graph, flow: &Value, forest: &Value, w: f64) -> Value {
-    let p = graph.apply("Exp", &[flow]);
-    let (ours, theirs) = (graph.row(&[w]), graph.row(&[1.0 - w]));
-    let p = graph.apply("Mul", &[&p, &ours]);
-    let trees = graph.apply("Mul", &[forest, &theirs]);
-    let m = graph.apply("Add", &[&p, &trees]);
+/// log sum_j w_j p_j `[n, K]` of parts by their log p_j `[n, K]`, each at its temperature.
+pub(super) fn blended(graph: &mut Graph, parts: &[(Part, Value)]) -> Value {
+    let weighted: Vec<Value> = parts
+        .iter()
+        .map(|(part, log_p)| {
+            let log_p = tempered(graph, log_p, part.temperature);
+            let (p, weight) = (graph.apply("Exp", &[&log_p]), graph.row(&[part.weight]));
+            graph.apply("Mul", &[&p, &weight])
+        })
+        .collect();
+    let (first, others) = weighted.split_first().expect("a part");
+    let m = others.iter().fold(first.clone(), |sum, part| graph.apply("Add", &[&sum, part]));
     let least = graph.row(&[f64::MIN_POSITIVE]);
     let m = graph.apply("Max", &[&m, &least]);
     graph.apply("Log", &[&m])
+}
+
+/// Logits W x + b `[n, K]` of logistic regression.
+pub(super) fn regression(graph: &mut Graph, x: &Value, regression: &Logistic) -> Value {
+    let (weights, intercepts) = (graph.matrix(regression.weights().t()), regression.intercepts().to_vec());
+    let product = graph.apply("MatMul", &[x, &weights]);
+    let intercepts = graph.row(&intercepts);
+    graph.apply("Add", &[&product, &intercepts])
+}
+
+/// Scores `[n, K]` of naive Bayes: the base, and the points of all cuts that a row of single-precision x reaches.
+pub(super) fn naive_bayes(graph: &mut Graph, x: &Value, card: &Scorecard) -> Value {
+    let [base, column, cut, points] = card.to_arrays();
+    let double = |values: &[f32]| values.iter().map(|&v| f64::from(v)).collect::<Vec<f64>>();
+    let base = graph.row(&double(&base));
+    if column.is_empty() {
+        // One row of scores for each row of x.
+        let first = graph.columns(x, &[0]);
+        let zero = graph.row(&[0.0]);
+        let first = graph.cast(&first, Element::Double);
+        let zeros = graph.apply("Mul", &[&first, &zero]);
+        return graph.apply("Add", &[&zeros, &base]);
+    }
+    let columns: Vec<usize> = column.iter().map(|&column| column as usize).collect();
+    let values = graph.columns(x, &columns); // [n, n_cuts]
+    let values = graph.cast(&values, Element::Double);
+    let cuts = graph.row(&double(&cut));
+    let reached = graph.apply("GreaterOrEqual", &[&values, &cuts]);
+    let reached = graph.cast(&reached, Element::Double);
+    let shape = (cut.len(), points.len() / cut.len());
+    let points = Array2::from_shape_vec(shape, double(&points)).expect("points of every cut");
+    let points = graph.matrix(points.view());
+    let sum = graph.apply("MatMul", &[&reached, &points]);
+    graph.apply("Add", &[&sum, &base])
 }
 
 /// Smoothed class probabilities of a forest `[n, K]`, by the operator for ensembles of trees.

@@ -21,8 +21,9 @@ pub(crate) fn signed(difference: f64) -> String {
 pub(crate) fn rests_on(flow_weight: Option<f64>) -> String {
     flow_weight.map_or_else(String::new, |w| {
         format!(
-            "Predictions are a blend: the flow's Bayes rule counts {}, a forest distilled from the labels and the teachers \
-             {}. Densities, samples, the latent space and the decision boundary are the flow's alone.",
+            "Predictions are a blend: the flow's Bayes rule counts {}, experts that know no densities (trees, a logistic \
+             regression and naive Bayes) {}. Densities, samples, the latent space and the decision boundary are the flow's \
+             alone.",
             percent(w),
             percent(1.0 - w)
         )

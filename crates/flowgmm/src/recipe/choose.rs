@@ -42,7 +42,7 @@ const SMALL: usize = 4000;
 /// Values up to which a column is discrete. A small table whose columns are mostly discrete wants more noise: a density of
 /// points on a grid is a set of spikes.
 const DISCRETE: usize = 20;
-/// Trees of the forest beside the flow.
+/// Trees beside the flow, at most.
 const TREES: usize = 200;
 /// Labels of each class at which the class shares that teachers find count half, and even shares the other half.
 const PSEUDO_COUNT: f64 = 2.0;

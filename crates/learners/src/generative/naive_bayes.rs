@@ -13,10 +13,10 @@
 //! elsewhere. Few labels go a long way where many columns each say a little, as categories do; unlabelled rows then tell
 //! which levels go together.
 
-use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 use semisup::{Classifier, Learner, SemiSupervised, Watch, metrics::log_sum_exp, split::evenly_spaced};
 
-use crate::{Error, Result, error::within, targets::one_hot};
+use crate::{Error, Result, Scorecard, error::within, targets::one_hot};
 
 /// Values up to which a column is taken level by level.
 const FEW_VALUES: usize = 10;
@@ -250,6 +250,25 @@ pub struct NaiveBayesModel {
     classes: Vec<String>,
 }
 
+impl NaiveBayesModel {
+    /// The same probabilities as a [`Scorecard`], but for the rounding of its numbers to single precision.
+    pub fn scorecard(&self) -> Scorecard {
+        let mut base = Array1::from(self.tables.log_prior.clone());
+        let (mut steps, mut points) = (Vec::new(), Array2::zeros((0, base.len())));
+        for (column, (levels, log_theta)) in self.levels.iter().zip(&self.tables.log_theta).enumerate() {
+            base += &log_theta.row(0);
+            for (level, &cut) in levels.cuts.iter().enumerate() {
+                steps.push((column, cut));
+                let gain = &log_theta.row(level + 1) - &log_theta.row(level);
+                points.push_row(gain.view()).expect("as many classes");
+            }
+        }
+        let most = base.fold(f64::NEG_INFINITY, |a, &b| a.max(b));
+        let base: Vec<f64> = base.iter().map(|score| score - most).collect();
+        Scorecard::new(self.levels.len(), &base, &steps, points.view())
+    }
+}
+
 impl Classifier for NaiveBayesModel {
     fn classes(&self) -> &[String] {
         &self.classes
@@ -338,6 +357,31 @@ mod tests {
         let few = Levels::of(array![3., 1., 1., 7.].view(), 5);
         assert_eq!([1., 3., 7., 4.9, 5.1].map(|value| few.level(value)), [0, 1, 2, 1, 2]);
         assert_eq!(Levels::of(array![2., 2.].view(), 5).count(), 1, "a constant column says nothing");
+    }
+
+    #[test]
+    fn a_scorecard_says_the_same_and_comes_back_from_its_arrays() {
+        let (mut x, y) = weak_columns(200, 6, 5);
+        let mut rng = semisup::rng(6);
+        x.column_mut(0).mapv_inplace(|v| v + rng.random::<f64>()); // quantile bins
+        x.column_mut(1).fill(3.); // no step
+        let known: Vec<Option<usize>> = y.iter().enumerate().map(|(i, k)| (i < 10).then_some(*k)).collect();
+        let model = NaiveBayes::default().fit_rows(x.view(), &known, &names(3), &()).unwrap();
+        let card = model.scorecard();
+        let (found, expected) = (card.log_probs(x.view()), model.log_probs(x.view()));
+        let apart = (&found - &expected).fold(0f64, |a, &b| a.max(b.abs()));
+        assert!(apart < 1e-5, "{apart}");
+        let arrays = card.to_arrays();
+        assert_eq!(Scorecard::from_arrays(arrays.clone(), 6, 3).unwrap(), card);
+        for array in 0..arrays.len() {
+            let mut spoilt = arrays.clone();
+            spoilt[array][0] = f32::NAN;
+            assert!(Scorecard::from_arrays(spoilt, 6, 3).is_err());
+            let mut short = arrays.clone();
+            short[array].pop();
+            assert!(Scorecard::from_arrays(short, 6, 3).is_err());
+        }
+        assert!(Scorecard::from_arrays(arrays.clone(), 2, 3).is_err(), "a column that is not there");
     }
 
     #[test]

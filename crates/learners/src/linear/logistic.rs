@@ -21,7 +21,8 @@ use semisup::{Part, Stopped, Watch};
 
 use super::features::Features;
 use super::lbfgs::{minimise, norm};
-use crate::targets::one_hot;
+use super::scikit_learn_c;
+use crate::targets::{check_rows, one_hot};
 use crate::{Error, Result};
 
 /// Rows of a chunk of parallel work: fixed, so that sums have the same bits on any number of threads.
@@ -45,6 +46,13 @@ impl Logistic {
     /// If there is not one row of `q` per row of `x`.
     pub fn fit(x: ArrayView2<f64>, q: ArrayView2<f64>, c: f64) -> Self {
         Self::fit_watched(x, q, c, &()).expect("nobody stops it")
+    }
+
+    /// Fits rows x `[n, dim]` with classes y `[n]`. `c` is the inverse of the L2 penalty, as scikit-learn defines it.
+    pub fn fit_labels(x: ArrayView2<f64>, y: &[usize], n_classes: usize, c: f64) -> Result<Self> {
+        check_rows(x, y, n_classes, None)?;
+        let y: Vec<Option<usize>> = y.iter().copied().map(Some).collect();
+        Ok(Self::fit(x, one_hot(&y, n_classes).view(), scikit_learn_c(c, n_classes)?))
     }
 
     /// [`Logistic::fit`], watched: the fraction of the steps it may take, of which it rarely needs all.

@@ -4,7 +4,7 @@ use ndarray::{Array2, ArrayView2};
 use semisup::{Classifier, Learner, SemiSupervised};
 
 use super::{Logistic, check_c};
-use crate::targets::{labelled, one_hot};
+use crate::targets::labelled;
 use crate::{Error, Result};
 
 /// Logistic regression on columns as they are, with scikit-learn's C. It ignores unlabelled rows.
@@ -30,10 +30,8 @@ impl Learner for PlainLogisticRegression {
     }
 
     fn fit(&self, data: &SemiSupervised, _seed: u64) -> Result<PlainLogisticModel> {
-        let c = scikit_learn_c(self.c, data.n_classes())?;
         let (x, y) = labelled(data);
-        let y: Vec<Option<usize>> = y.into_iter().map(Some).collect();
-        let logistic = Logistic::fit(x.view(), one_hot(&y, data.n_classes()).view(), c);
+        let logistic = Logistic::fit_labels(x.view(), &y, data.n_classes(), self.c)?;
         Ok(PlainLogisticModel { logistic, classes: data.classes().to_vec() })
     }
 }

@@ -122,6 +122,29 @@ impl Forest {
         Ok(forest)
     }
 
+    /// A forest of the first trees of several: so many of each, which may be none, but not of all. A tree has one vote,
+    /// whichever it comes from.
+    ///
+    /// # Panics
+    /// If there is no tree, or forests do not have the same columns and classes.
+    pub fn joined(parts: &[(&Self, usize)]) -> Result<Self> {
+        let (first, _) = parts.first().expect("a forest");
+        let mut nodes = Nodes::new();
+        let mut mixed: Vec<f32> = Vec::new();
+        let k = first.n_classes;
+        for (forest, count) in parts {
+            assert_eq!((forest.dim, forest.n_classes), (first.dim, k), "columns and classes of forests");
+            // Leaves are numbered in the order of their trees.
+            let last = nodes.append(&forest.nodes, *count, k as u32, (mixed.len() / k) as u32);
+            let used = last.map_or(0, |number| number as usize + 1 - k);
+            mixed.extend(&forest.mixed[..used * k]);
+        }
+        assert!(nodes.n_trees() > 0, "a tree");
+        let joined = Self { dim: first.dim, n_classes: k, nodes, mixed, packed: Packed::default() };
+        joined.check_exact()?;
+        Ok(joined)
+    }
+
     fn push(&mut self, Grown { mut tree, mixed }: Grown) {
         tree.shift_numbers(self.n_classes as u32, (self.mixed.len() / self.n_classes) as u32);
         self.nodes.push(tree);
@@ -270,6 +293,24 @@ mod tests {
     use ndarray::s;
 
     use super::*;
+
+    #[test]
+    fn joined_forests_vote_tree_by_tree() {
+        let x = Array2::from_shape_fn((60, 3), |(i, j)| ((i * 7 + j * 13 + i * i) % 19) as f64);
+        let y: Vec<usize> = (0..60).map(|i| (i / 7) % 2).collect();
+        let fit = |n_trees, seed| {
+            let settings = TreeSettings { min_samples_leaf: 3, ..TreeSettings::extra_trees(n_trees) };
+            Forest::fit(x.view(), &y, 2, None, &settings, seed).unwrap()
+        };
+        let (a, b) = (fit(6, 1), fit(9, 2));
+        let joined = Forest::joined(&[(&a, 6), (&b, 3)]).unwrap();
+        joined.validate(3, 2).unwrap();
+        // Tree i of a seed does not depend on how many there are.
+        let expected = (6. * fit(6, 1).probs(x.view()) + 3. * fit(3, 2).probs(x.view())) / 9.;
+        let apart = (joined.probs(x.view()) - expected).fold(0f64, |a, &b| a.max(b.abs()));
+        assert!(apart < 1e-6 && joined.n_trees() == 9, "{apart}");
+        assert_eq!(Forest::joined(&[(&a, 0), (&b, 9)]).unwrap().probs(x.view()), b.probs(x.view()));
+    }
 
     #[test]
     fn a_row_alone_has_the_bits_that_it_has_among_others() {

@@ -88,6 +88,23 @@ impl Nodes {
         self.starts.push(self.feature.len() as u64);
     }
 
+    /// Adds the first `count` trees of others, the numbers of their leaves raised by `offset` from `least` on. Gives the
+    /// largest number that they had before, if it is at least `least`.
+    pub fn append(&mut self, others: &Self, count: usize, least: u32, offset: u32) -> Option<u32> {
+        let own = 0..others.starts[count] as usize;
+        let start = self.feature.len() as u64;
+        let mut largest = None;
+        for (&feature, &next) in others.feature[own.clone()].iter().zip(&others.next[own.clone()]) {
+            let is_raised = feature == LEAF && next >= least;
+            largest = if is_raised { largest.max(Some(next)) } else { largest };
+            self.next.push(if is_raised { next + offset } else { next });
+        }
+        self.feature.extend(&others.feature[own.clone()]);
+        self.threshold.extend(&others.threshold[own]);
+        self.starts.extend(others.starts[1..=count].iter().map(|end| start + end));
+        largest
+    }
+
     pub fn n_trees(&self) -> usize {
         self.starts.len() - 1
     }
