@@ -1,4 +1,4 @@
-//! What predictions rest on: flow and forest together, or the flow alone; and what held-out labels say of them.
+//! What predictions rest on: flow and experts together, or the flow alone; and what held-out labels say of them.
 
 use flowgmm::{Classifier as _, Fit, Model, Override, Request, Source, tensor::Place};
 use ndarray::Array2;
@@ -37,7 +37,7 @@ fn the_flow_predicts_alone_if_asked_to_before_or_after_the_fit() {
     let predicted = |model: &Model| model.log_probs(x);
     assert_ne!(predicted(&both.model), predicted(&alone.model));
     let after = both.model.clone().pure_flow();
-    assert_eq!(predicted(&after), predicted(&alone.model), "the forest has no part in the flow");
+    assert_eq!(predicted(&after), predicted(&alone.model), "experts have no part in the flow");
     assert_eq!(after.temperature(), alone.model.temperature());
     for model in [&after, &alone.model] {
         let evidence = model.evidence().expect("labels were held out");
@@ -85,4 +85,24 @@ fn without_a_label_to_hold_out_nothing_is_said_of_accuracy() {
     assert!(model.blend().is_some());
     let decision = model.decisions().last().expect("decisions");
     assert_eq!((decision.what.as_str(), decision.why.as_str()), ("prediction", "no label could be held out"));
+}
+
+/// Few labels leave the weights where they were before, many move them; whatever they are, it is said among the decisions.
+#[test]
+fn many_labels_decide_what_each_part_counts() {
+    let counts = |labels: usize| {
+        let model = fit(&request(labels)).model;
+        let blend = model.blend().expect("experts").clone();
+        let percentages = blend.percentages();
+        assert_eq!(percentages.iter().map(|(_, percent)| percent).sum::<f64>(), 100.0);
+        let decision = model.decisions().last().expect("decisions");
+        let said: Vec<String> =
+            percentages.iter().map(|(name, percent)| format!("{percent}% {name}")).collect();
+        assert_eq!(decision.choice, said.join(", "));
+        blend.flow_weight()
+    };
+    let [few, many] = [2, 90].map(counts);
+    let prior = 0.2;
+    assert!((few - prior).abs() < 0.15, "six labels: {few}");
+    assert!((many - prior).abs() > (few - prior).abs(), "270 labels: {many}, six: {few}");
 }

@@ -247,4 +247,43 @@ mod tests {
         let impossible = BlendWeights { flow: Part { weight: 0.5, temperature: 1.0 }, ..old };
         assert!(!impossible.are_possible(), "they sum to more than 1");
     }
+
+    /// Experts of two columns and two classes, to files and back.
+    #[test]
+    fn experts_from_a_file_are_checked() {
+        let x = Array2::from_shape_fn((20, 2), |(i, j)| (i * (j + 2) % 7) as f64);
+        let y: Vec<usize> = (0..20).map(|i| i / 10).collect();
+        let settings = flowgmm_learners::TreeSettings::extra_trees(3);
+        let known: Vec<Option<usize>> = y.iter().copied().map(Some).collect();
+        let learner = flowgmm_learners::NaiveBayes::default();
+        let classes = ["a".to_string(), "b".to_string()];
+        let experts = BlendExperts {
+            forest: Forest::fit(x.view(), &y, 2, None, &settings, 1).unwrap(),
+            regression: Some(Logistic::fit_labels(x.view(), &y, 2, 1.0).unwrap()),
+            naive_bayes: Some(learner.fit_rows(x.view(), &known, &classes, &()).unwrap().scorecard()),
+        };
+        let part = Part { weight: 0.25, temperature: 1.2 };
+        let weights =
+            BlendWeights { flow: part, trees: part, regression: part, naive_bayes: part, temperature: 1.0 };
+        let blend = Blend { weights, experts };
+        let read = |damage: &dyn Fn(&mut Container), regression: Option<Logistic>, sizes| {
+            let mut container = Container { header: String::new(), tensors: Default::default() };
+            blend.to_tensors(&mut container);
+            damage(&mut container);
+            Blend::from_tensors(weights, regression, &mut container, sizes)
+        };
+        let own = || blend.experts.regression.clone();
+        assert_eq!(read(&|_| {}, own(), [2, 2, 2]).unwrap(), blend);
+        assert!(read(&|_| {}, None, [2, 2, 2]).is_err(), "a regression that counts is missing");
+        assert!(read(&|_| {}, own(), [2, 3, 2]).is_err(), "a regression of other columns");
+        assert!(read(&|_| {}, own(), [1, 2, 2]).is_err(), "trees of other columns");
+        for name in ["naive_bayes.base", "naive_bayes.points", "forest.next"] {
+            let gone = |container: &mut Container| drop(container.tensors.remove(name));
+            assert!(read(&gone, own(), [2, 2, 2]).is_err(), "{name} is missing");
+            let flat = |container: &mut Container| {
+                container.tensors.get_mut(name).expect("it is there").0 = vec![1, 1];
+            };
+            assert!(read(&flat, own(), [2, 2, 2]).is_err(), "{name} has another shape");
+        }
+    }
 }

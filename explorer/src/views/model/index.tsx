@@ -122,7 +122,7 @@ function Evidence(props: { card: CardAnswer }) {
             <dd>{percent(evidence.flow_accuracy)}</dd>
             {evidence.forest_accuracy !== null && evidence.forest_accuracy !== undefined && (
               <>
-                <dt>The forest alone</dt>
+                <dt>The trees alone</dt>
                 <dd>{percent(evidence.forest_accuracy)}</dd>
               </>
             )}
@@ -221,7 +221,7 @@ function lead(model: ModelInfo): string {
     images: model.image ? `images of ${model.image.height} × ${model.image.width}` : "images",
   }[model.kind];
   const data = model.data ? ` ${plural(model.data.rows, "row")} of data, ${count(model.data.labelled)} with a label.` : "";
-  return `A model of ${what} and ${plural(model.classes.length, "class", "classes")}${model.has_forest ? ", a flow with a forest beside it" : ", by a flow alone"}.${data}`;
+  return `A model of ${what} and ${plural(model.classes.length, "class", "classes")}${model.has_forest ? ", a flow with experts beside it" : ", by a flow alone"}.${data}`;
 }
 
 function facts(card: CardAnswer, model: ModelInfo): [string, string][] {

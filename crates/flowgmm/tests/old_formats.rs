@@ -1,4 +1,5 @@
-//! Model files of format 3, which had three optional fields for what rows are, still load and predict the same.
+//! Model files of older formats still load and predict the same: format 3 had three optional fields for what rows are, format 5 a
+//! forest as the only expert beside the flow.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +9,7 @@ use flowgmm::{Classifier, Model, Rows, Source, tensor::Place};
 const TOLERANCE: f64 = 2e-3;
 
 fn file(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/format3").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/old_formats").join(name)
 }
 
 /// The predictions of a model for rows, beside those stored: columns by name.
@@ -48,7 +49,7 @@ fn check(model: &str, rows: &str, stored: &str) -> Model {
 
 #[test]
 fn a_model_of_a_table_loads_and_predicts_the_same() {
-    let model = check("table.flow", "table.csv", "table-predictions.csv");
+    let model = check("format3/table.flow", "format3/table.csv", "format3/table-predictions.csv");
     assert!(matches!(model.rows(), Rows::Table { label: None, texts, .. } if texts.is_empty()));
     assert_eq!(model.classes(), ["setosa", "versicolor", "virginica"]);
     // What is written now is read again, and says what it says.
@@ -58,7 +59,18 @@ fn a_model_of_a_table_loads_and_predicts_the_same() {
 }
 
 #[test]
+fn a_model_of_a_flow_and_a_forest_loads_and_predicts_the_same() {
+    let model = check("format5/table.flow", "format3/table.csv", "format5/table-predictions.csv");
+    let blend = model.blend().expect("a forest");
+    assert_eq!(blend.forest().n_trees(), 5);
+    let names: Vec<&str> = blend.percentages().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["flow", "trees"]);
+    let again = Model::from_bytes(&model.to_bytes(), &Place::cpu()).unwrap();
+    assert_eq!(again.to_bytes(), model.to_bytes());
+}
+
+#[test]
 fn a_model_of_images_loads_and_predicts_the_same() {
-    let model = check("images.flow", "images.npz", "images-predictions.csv");
+    let model = check("format3/images.flow", "format3/images.npz", "format3/images-predictions.csv");
     assert!(matches!(model.rows(), Rows::Images { layout } if layout.pixels() == 64));
 }
