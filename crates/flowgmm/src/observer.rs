@@ -54,7 +54,7 @@ pub enum Phase {
     TemperatureScaling,
     /// Training rows are scored, so that the model can tell how typical a new row is.
     Typicality,
-    /// Short runs without each fold of the labels, several at once: how much flow and forest count, and how sure they may be.
+    /// Short runs without each fold of the labels, several at once: how much flow and experts count, and how sure they may be.
     HoldingOut {
         /// How many folds.
         folds: usize,

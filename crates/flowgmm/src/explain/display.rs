@@ -79,7 +79,7 @@ impl Display {
         rests_on(self.flow_weight)
     }
 
-    /// Whether a forest stands beside the flow, so that the flow's class need not be the predicted one.
+    /// Whether experts stand beside the flow, so that the flow's class need not be the predicted one.
     pub(super) fn is_blend(&self) -> bool {
         self.flow_weight.is_some()
     }

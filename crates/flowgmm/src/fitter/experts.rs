@@ -8,6 +8,7 @@
 
 use flowgmm_learners::{Forest, Logistic, NaiveBayes, Scorecard, TreeSettings};
 use ndarray::{Array2, ArrayView2};
+use semisup::split::evenly_spaced;
 
 use crate::{
     Result,
@@ -16,6 +17,8 @@ use crate::{
 
 /// How many times fewer trees the forests on labels alone have than the distilled one.
 const FEWER: usize = 2;
+/// Labels that the forests on labels alone see, at most: their trees grow with them, and so would the model's file.
+const LABELS: usize = 10_000;
 /// The inverse penalty of the regression, as scikit-learn's default.
 const C: f64 = 1.0;
 
@@ -39,8 +42,12 @@ impl Experts {
     /// Learns from the labels that are shown; the distilled forest has `n_trees`.
     pub fn fit(problem: &Prepared, shown: &Shown, n_trees: usize, seed: u64) -> Result<Self> {
         let (rows, y) = problem.visible(shown);
-        let (x, k) = (problem.user_rows(&rows), problem.n_classes());
-        let forest = |settings: TreeSettings, seed: u64| Forest::fit(x.view(), &y, k, None, &settings, seed);
+        let k = problem.n_classes();
+        let some = evenly_spaced(rows.len(), LABELS);
+        let x = problem.user_rows(&some.iter().map(|&at| rows[at]).collect::<Vec<_>>());
+        let some: Vec<usize> = some.into_iter().map(|at| y[at]).collect();
+        let forest =
+            |settings: TreeSettings, seed: u64| Forest::fit(x.view(), &some, k, None, &settings, seed);
         let fewer = n_trees.div_ceil(FEWER);
         let forests = [
             problem.forest(shown, n_trees, seed)?,

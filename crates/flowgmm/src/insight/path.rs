@@ -42,7 +42,7 @@ pub fn path(model: &Model, from: ArrayView1<f64>, to: ArrayView1<f64>, count: us
     let x = model.decode(z.view());
     let scored = model.score(x.view());
     let classes_by_flow = arg_max(log_posteriors);
-    // Without a forest the latent point itself tells, which decoding and encoding again could only blur.
+    // Without experts the latent point itself tells, which decoding and encoding again could only blur.
     let classes = if model.blend().is_some() { scored.classes() } else { classes_by_flow.clone() };
     Path { steps, log_p: scored.log_marginal, log_p_latent, classes, classes_by_flow, x }
 }

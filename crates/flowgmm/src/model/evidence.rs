@@ -18,9 +18,9 @@ pub struct Evidence {
     pub accuracy: f64,
     /// Share of them that the flow was right on, alone.
     pub flow_accuracy: f64,
-    /// Share of them that the forest was right on, alone; `None` without a forest.
+    /// Share of them that the trees were right on, alone; `None` without experts.
     pub forest_accuracy: Option<f64>,
-    /// How much the flow counts beside the forest, in 0..=1; 1 without a forest.
+    /// How much the flow counts beside the experts, in 0..=1; 1 without experts.
     pub flow_weight: f64,
     /// The temperature that followed from them.
     pub temperature: f64,
@@ -53,7 +53,7 @@ impl Evidence {
         Self::alone(y.len(), accuracy, temperature, classes)
     }
 
-    /// Of flow and forest together, given what each predicted for labels y.
+    /// Of flow and experts together, given what flow, trees and all together predicted for labels y.
     pub(crate) fn of_blend(
         [flow, forest, together]: [&[usize]; 3],
         y: &[usize],

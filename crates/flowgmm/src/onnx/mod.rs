@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Opset 13 with ai.onnx.ml 3. The flow is computed in single precision, as here; everything else in double. Predictions of a
-//! blend have the forest in them, as an ensemble of trees. The file's metadata name columns and classes.
+//! blend have the experts in them, trees as an ensemble of trees. The file's metadata name columns and classes.
 
 mod flow;
 mod graph;

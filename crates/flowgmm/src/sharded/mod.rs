@@ -6,7 +6,7 @@
 //! row ─blake3 of its cells and the seed→ key ─→ shard = mix(key) mod S,  sampled if key is below sample / n
 //! driver   labelled rows and sampled ones ─→ schema, recipe, teachers, fresh flow ─Job→ workers
 //! workers  rows of whole shards, by ascending key ─→ gradient of each shard ─Reduce→ the same step on all
-//! driver   ─trained state→ held-out labels, temperature, forest, typicality, certificate ─→ Model
+//! driver   ─trained state→ held-out labels, temperature, experts, typicality, certificate ─→ Model
 //! ```
 //!
 //! [`fit`](crate::fit) does all of this in one process, [`fit_on`](crate::fit_on) lets [`Workers`] train. Neither the number of
@@ -17,7 +17,7 @@
 //! |---|---|
 //! | every worker | labelled rows, sampled rows with what teachers predict of them, weights, moments |
 //! | one worker | the other rows of its shards, in single precision |
-//! | nobody but the driver | teachers, the rows that tell what is typical, the forest |
+//! | nobody but the driver | teachers, the rows that tell what is typical, the experts |
 
 mod job;
 mod keys;
