@@ -2,7 +2,7 @@
 //!
 //! Settings, teachers and all that follows training see the rows in memory, a random sample. Training alone sees more: as many rows
 //! of the others, drawn at random too, as it may ever draw, steps x rows of a step in all. So the cache is bounded by the settings,
-//! whatever the size of the table, and there is none where the sample has that many rows already.
+//! whatever the size of the table, and there is none where the sample has about that many rows already.
 
 use std::{path::Path, sync::Arc};
 
@@ -10,6 +10,7 @@ use flowgmm_core::train::{RowCache, RowCacheWriter};
 use semisup::Preprocess;
 
 use super::{
+    Source,
     tables::Tables,
     thinned::{MOST, Priorities, UNLABELLED},
 };
@@ -22,6 +23,9 @@ use crate::{
     sharded::pool_matrix,
     units,
 };
+
+/// A cache of less than one in so many of the rows in memory is not worth reading the table again.
+const WORTH: usize = 10;
 
 /// What a table that was thinned to the memory allowed has beyond it.
 #[derive(Clone, Copy, Debug)]
@@ -41,23 +45,21 @@ impl Beyond {
     fn cached(&self, config: &FitConfig, request: &Request) -> std::result::Result<usize, &'static str> {
         let (train, (sample, all)) = (&config.train, self.unlabelled);
         let drawn = train.steps.saturating_mul(train.batch_unlabelled);
-        let more = [&request.source].into_iter().chain(&request.unlabelled);
-        match () {
-            () if drawn.min(all) <= sample => Err("training draws no more than these"),
-            () if request.cache_directory().is_none() => {
-                Err("there is no directory for a cache of the others")
-            }
-            () if !more.clone().all(|source| source.can_be_read_again()) => {
-                Err("the others cannot be read again")
-            }
-            () if !request.texts.is_empty() => Err("texts are embedded once"),
-            () if train.em.is_some() || train.refine.is_some() => {
-                Err("EM and pseudo-labels keep all rows in memory")
-            }
-            () if train.shards.is_some() || config.dequantise != Dequantise::Off => {
-                Err("rows in shards, and rows that are dequantised, are kept in memory")
-            }
-            () => Ok(drawn.min(all) - sample),
+        let wanted = drawn.min(all);
+        let mut sources = [&request.source].into_iter().chain(&request.unlabelled);
+        let against = [
+            (wanted <= sample + sample / WORTH, "training draws hardly more than these"),
+            (sample == 0, "no row without a label is among these"),
+            (request.cache_directory().is_none(), "there is no directory for a cache of the others"),
+            (!sources.all(Source::can_be_read_again), "the others cannot be read again"),
+            (!request.texts.is_empty(), "texts are embedded once"),
+            (train.em.is_some() || train.refine.is_some(), "EM and pseudo-labels keep all rows in memory"),
+            (train.shards.is_some(), "rows in shards are kept in memory"),
+            (config.dequantise != Dequantise::Off, "rows that are dequantised are kept in memory"),
+        ];
+        match against.into_iter().find(|(holds, _)| *holds) {
+            Some((_, why)) => Err(why),
+            None => Ok(wanted - sample),
         }
     }
 
