@@ -159,8 +159,16 @@ impl Args {
                 resume,
             }),
             memory: self.output.memory,
+            cache: self.cache_directory(),
             ..Request::new(source)
         })
+    }
+
+    /// Where rows that do not fit in memory are kept: beside the checkpoint, or else the model.
+    fn cache_directory(&self) -> Option<PathBuf> {
+        let beside = || Some(self.output.model.as_ref()?.parent()?.to_path_buf());
+        let directory = self.output.checkpoint.clone().or_else(beside)?;
+        Some(if directory.as_os_str().is_empty() { PathBuf::from(".") } else { directory })
     }
 
     /// Settings of the config file, then those of variables and flags.

@@ -241,6 +241,7 @@ fn is_part_of_a_fit(phase: &Phase) -> bool {
 fn name(phase: &Phase) -> String {
     match phase {
         Phase::Reading => "reading".into(),
+        Phase::Caching => "rows to disk".into(),
         Phase::Embedding => "embedding".into(),
         Phase::Preprocessing => "preprocessing".into(),
         Phase::Choosing => "choosing".into(),

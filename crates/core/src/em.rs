@@ -103,8 +103,8 @@ pub(crate) fn expectation(
 ) -> Result<Expectation> {
     let place = model.place();
     let k = rows.n_classes;
-    let z_u = encoded(model, rows.unlabelled.array().view(), go_on)?;
-    let z_l = encoded(model, rows.labelled.array().view(), go_on)?;
+    let z_u = encoded(model, rows.unlabelled.array()?.view(), go_on)?;
+    let z_l = encoded(model, rows.labelled.array()?.view(), go_on)?;
     let mut current = model.clone();
     let iterations = match em.mixture {
         MixtureStep::Fixed => 0,

@@ -72,6 +72,20 @@ pub enum Error {
         directory: PathBuf,
     },
 
+    /// Rows that memory does not hold, and the disk does not take.
+    #[error(
+        "{}: the cache of rows that do not fit in memory cannot be written after {bytes} bytes ({source}). Nothing is left of it. Free \
+         some space, keep checkpoints or the model on another disk, or allow more memory (--memory)", directory.display()
+    )]
+    RowCache {
+        /// The directory whose disk it is on.
+        directory: PathBuf,
+        /// Bytes that were to be there by then.
+        bytes: u64,
+        /// The system's error.
+        source: std::io::Error,
+    },
+
     /// A file or directory that cannot be read or written.
     #[error("{}: {source}", path.display())]
     Io {

@@ -176,7 +176,7 @@ impl Cost {
 
 impl Prepare {
     /// Columns of the rows after preprocessing, at most.
-    fn dim_out(&self, data: &SemiSupervised) -> usize {
+    pub(crate) fn dim_out(&self, data: &SemiSupervised) -> usize {
         match *self {
             Self::Standardise | Self::Scale | Self::Pixels => data.dim(),
             Self::Pca { dims, .. } | Self::PcaStandardised { dims, .. } => {

@@ -147,6 +147,10 @@ pub enum Error {
         remedy: &'static str,
     },
 
+    /// Rows that memory does not hold, and the disk does not take.
+    #[error(transparent)]
+    RowCache(flowgmm_core::Error),
+
     /// The file system said no.
     #[error("{}: {source}", path.display())]
     Io {
@@ -204,7 +208,7 @@ impl Error {
             Self::Diverged { .. } => ErrorKind::Diverged,
             Self::Interrupted { .. } | Self::Cancelled { .. } | Self::Stopped => ErrorKind::Cancelled,
             Self::ModelFile { .. } => ErrorKind::ModelFile,
-            Self::Io { .. } | Self::Workers(_) => ErrorKind::Io,
+            Self::Io { .. } | Self::RowCache(_) | Self::Workers(_) => ErrorKind::Io,
         }
     }
 
@@ -297,6 +301,7 @@ impl From<flowgmm_core::Error> for Error {
             E::ForeignCheckpoint { path, reason } => Self::ForeignCheckpoint { path, reason },
             E::CheckpointExists { path, whose } => Self::CheckpointExists { path, whose },
             E::CheckpointInUse { directory } => Self::CheckpointInUse { directory },
+            error @ E::RowCache { .. } => Self::RowCache(error),
             E::Io { path, source } => Self::Io { path, source },
             E::Workers(what) => Self::Workers(what),
         }

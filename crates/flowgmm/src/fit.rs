@@ -5,7 +5,7 @@
 //! ```
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
@@ -21,7 +21,10 @@ use crate::{
     recipe::{Recipe, unsuitable},
     settings::Override,
     sharded::{self, Workers},
-    source::training::{Declared, Training},
+    source::{
+        beyond::Caching,
+        training::{Declared, Training},
+    },
     trial,
 };
 
@@ -52,8 +55,10 @@ pub struct Request {
     /// Where and how often the state of training is kept, and whether to go on from it.
     pub checkpoint: Option<Checkpoint>,
     /// Bytes that a fit to a table may take; half of what is free if absent. Of a table that needs more, labelled rows and a
-    /// random part of the others are learnt from.
+    /// random part of the others are held; training draws the others from a cache on disk, if there is a directory for one.
     pub memory: Option<u64>,
+    /// The directory whose disk holds that cache; that of checkpoints if absent. Nothing appears in it: the file has no name.
+    pub cache: Option<PathBuf>,
     /// Of a fit whose rows are in shards on workers ([`fit_on`]): how many rows without a label there are in all. The source is then
     /// the labelled rows and the sample of the others.
     pub elsewhere: Option<usize>,
@@ -85,6 +90,7 @@ impl Request {
             overrides: Vec::new(),
             checkpoint: None,
             memory: None,
+            cache: None,
             elsewhere: None,
         }
     }
@@ -120,6 +126,11 @@ impl Request {
     fn last_number(&self, path: &str) -> Option<usize> {
         let last = self.overrides.iter().rev().find_map(|change| change.at(path))?;
         usize::try_from(last.as_u64()?).ok()
+    }
+
+    /// Where rows that do not fit in memory may be kept.
+    pub(crate) fn cache_directory(&self) -> Option<&Path> {
+        self.cache.as_deref().or(self.checkpoint.as_ref().map(|checkpoint| checkpoint.directory.as_path()))
     }
 
     /// Whether nothing is asked for that only tables have.
@@ -275,7 +286,10 @@ impl Training {
         if settings.device == DeviceName::Cpu {
             cost.check_memory()?;
         }
-        let decisions = self.decisions.iter().cloned().chain(recipe.decisions).collect();
+        let dim = settings.config.prepare.dim_out(&self.data);
+        let thinned = self.beyond.map(|beyond| beyond.decision(&settings.config, dim, request));
+        let read = thinned.into_iter().chain(self.decisions.clone());
+        let decisions = read.chain(recipe.decisions).collect();
         let warnings = unsuitable(request.preset, &settings.config, &self.data);
         Ok(FitPlan { settings, decisions, cost, warnings })
     }
@@ -307,7 +321,8 @@ impl Training {
             .decisions(decisions)
             .engine(settings.engine)
             .place(place)
-            .wide(self.wide.as_ref());
+            .wide(self.wide.as_ref())
+            .caching(self.beyond.as_ref().and_then(|beyond| Caching::of(beyond, &settings.config, request)));
         if let Some(Checkpoint { directory, every, resume }) = &request.checkpoint {
             fitter = fitter.checkpoints(Checkpoints::new(directory, *every, *resume));
         }

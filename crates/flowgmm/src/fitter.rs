@@ -29,6 +29,7 @@ use crate::{
     rows::Rows,
     sharded::{Wide, Workers},
     snapshot::Snapshot,
+    source::beyond::Caching,
 };
 use flowgmm_core::{
     Engine, Flow, FlowGmm, Mixture, MixtureSpec, MixtureValues, Prior,
@@ -77,6 +78,8 @@ pub struct Fitter<'a> {
     checkpoints: Option<Checkpoints>,
     /// The rows beyond the data, if rows are in shards.
     wide: Option<&'a Wide>,
+    /// The rows beyond the data that training draws from disk, if memory does not hold all.
+    caching: Option<Caching<'a>>,
 }
 
 impl<'a> Fitter<'a> {
@@ -84,7 +87,14 @@ impl<'a> Fitter<'a> {
     pub fn new(config: &'a FitConfig, data: &'a SemiSupervised, seed: u64) -> Self {
         let rows = Rows::Matrix { columns: data.columns().to_vec() };
         let (engine, place) = (Engine::default(), Place::cpu());
-        Self { config, data, seed, rows, decisions: Vec::new(), engine, place, checkpoints: None, wide: None }
+        let (decisions, checkpoints, wide, caching) = (Vec::new(), None, None, None);
+        Self { config, data, seed, rows, decisions, engine, place, checkpoints, wide, caching }
+    }
+
+    /// Trains on more rows than the data: those that a cache on disk is to hold.
+    pub(crate) fn caching(mut self, caching: Option<Caching<'a>>) -> Self {
+        self.caching = caching;
+        self
     }
 
     /// Trains on more rows than the data, in shards: those of `wide`, which workers may hold.
@@ -147,8 +157,13 @@ impl<'a> Fitter<'a> {
             labelled = self.data.labelled().len(),
             "fitting"
         );
-        let problem = Prepared::keeping_some(self.config, self.data, self.seed, observer)?;
-        let fingerprint = self.fingerprint();
+        let mut problem = Prepared::keeping_some(self.config, self.data, self.seed, observer)?;
+        let mut fingerprint = self.fingerprint();
+        if let Some(caching) = self.caching {
+            let cache = caching.write(&self.rows, &problem.preprocess, observer)?;
+            fingerprint.data.push_str(&cache.digest());
+            problem = problem.with_cache(cache);
+        }
         let mut progress = Progress::default();
         let mut saved: Option<Saved> = None;
         if let Some(checkpoints) = &mut self.checkpoints {

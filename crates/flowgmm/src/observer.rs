@@ -23,6 +23,8 @@ pub use flowgmm_core::train::{Control, EpochRecord};
 pub enum Phase {
     /// Rows are read.
     Reading,
+    /// Rows that do not fit in memory are read again, and kept on disk for training.
+    Caching,
     /// Texts become embeddings.
     Embedding,
     /// Columns are typed, encoded as numbers and brought to a common scale.
@@ -93,6 +95,7 @@ impl Phase {
     pub fn doing(&self) -> &'static str {
         match self {
             Self::Reading => "reading rows",
+            Self::Caching => "keeping rows on disk",
             Self::Embedding => "embedding texts",
             Self::Preprocessing => "preprocessing columns",
             Self::Choosing => "choosing settings",

@@ -15,7 +15,7 @@ use crate::{
 };
 use flowgmm_core::{
     Dequantiser, FlowGmm, Prior, SCORING_BATCH,
-    train::{Purpose, TaughtRows, TrainState, TrainingMatrix, TrainingRows, stream},
+    train::{Purpose, RowCache, TaughtRows, TrainState, TrainingMatrix, TrainingRows, stream},
 };
 
 /// Unlabelled rows that tell how sure a model is, at most.
@@ -44,6 +44,8 @@ pub struct Prepared<'a> {
     data: &'a SemiSupervised,
     /// The unlabelled rows to train on.
     matrix: OnceLock<Arc<TrainingMatrix>>,
+    /// More unlabelled rows to train on, which the data do not hold.
+    cache: Option<Arc<RowCache>>,
     /// How rows are spread, if training is to see them so.
     spread: Option<Arc<Dequantiser>>,
     labelled: Vec<usize>,
@@ -98,6 +100,7 @@ impl<'a> Prepared<'a> {
             preprocess,
             data,
             matrix: OnceLock::new(),
+            cache: None,
             spread,
             labelled: data.labelled(),
             unlabelled: data.unlabelled(),
@@ -110,6 +113,16 @@ impl<'a> Prepared<'a> {
         };
         problem.predictions = problem.predict(&problem.y, observer)?;
         Ok(problem)
+    }
+
+    /// The problem with more unlabelled rows to train on.
+    pub(crate) fn with_cache(self, cache: Arc<RowCache>) -> Self {
+        Self { cache: Some(cache), ..self }
+    }
+
+    /// Number of rows on disk.
+    pub(crate) fn cached(&self) -> usize {
+        self.cache.as_ref().map_or(0, |cache| cache.len())
     }
 
     /// What the teachers predict with these labels `[n]`, of the rows that they see.
@@ -248,9 +261,18 @@ impl<'a> Prepared<'a> {
         TrainingRows {
             y: labelled.iter().filter_map(|&row| shown.y[row]).collect(),
             labelled: self.pick(&labelled),
-            unlabelled: self.matrix.get_or_init(|| Arc::new(self.pick(&unlabelled))).clone(),
+            unlabelled: self.matrix.get_or_init(|| Arc::new(self.matrix_of(&unlabelled))).clone(),
             soft_targets: soft,
             n_classes: self.n_classes,
+        }
+    }
+
+    /// Unlabelled rows, and after them those on disk.
+    fn matrix_of(&self, unlabelled: &[usize]) -> TrainingMatrix {
+        let rows = self.pick(unlabelled);
+        match &self.cache {
+            None => rows,
+            Some(cache) => rows.with_cache(cache.clone()),
         }
     }
 

@@ -211,7 +211,7 @@ fn train(
     let mut failures = 0;
     for step in 0..config.steps {
         watch.at(step as f64 / config.steps as f64)?;
-        let (loss, gradients) = hybrid.gradient(&batches.batch(step, None, &place), lambda);
+        let (loss, gradients) = hybrid.gradient(&batches.batch(step, None, &place)?, lambda);
         let norm = Adam::norm(&gradients);
         if !(loss.is_finite() && norm.is_finite()) {
             // A step that would spoil the weights is left out.
@@ -232,23 +232,24 @@ fn train(
         hybrid.trained_mut().into_iter().zip(thetas).for_each(|(theta, value)| theta.put(value));
     }
     hybrid.trained_mut().into_iter().zip(average).for_each(|(theta, value)| theta.set(value));
-    update_statistics(&mut hybrid.flow, &mut batches, config.steps, &place);
+    update_statistics(&mut hybrid.flow, &mut batches, config.steps, &place)?;
     Ok(hybrid)
 }
 
 /// Computes the running statistics of batch normalisation on training batches.
-fn update_statistics(flow: &mut Flow, batches: &mut Batches, step: usize, place: &Place) {
+fn update_statistics(flow: &mut Flow, batches: &mut Batches, step: usize, place: &Place) -> Result<()> {
     if !flow.trained().contains(&false) {
-        return;
+        return Ok(());
     }
     for i in 0..STATISTICS_BATCHES {
-        let batch = batches.batch(step + i, None, place);
+        let batch = batches.batch(step + i, None, place)?;
         let x = match batch.unlabelled {
             None => batch.x_l,
             Some(rows) => Tensor::cat(vec![batch.x_l, rows.x], 0),
         };
         flow.update_running_statistics(x, 1.0 / (i + 1) as f64);
     }
+    Ok(())
 }
 
 #[cfg(test)]

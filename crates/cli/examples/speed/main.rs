@@ -3,8 +3,10 @@
 //!     cargo run --release --example speed -- [W1 W2-200 W2-2000 W3 W4a W4b]
 //!     cargo run --release --example speed -- --doubled
 //!     cargo run --release --example speed -- --scaling [DIRECTORY [MOST_ROWS]]
+//!     cargo run --release --example speed -- --small DATA [DIRECTORY]
 //!
-//! `--doubled` times a step as rows, depth or width double; `--scaling` times whole fits as the table grows.
+//! `--doubled` times a step as rows, depth or width double; `--scaling` times whole fits as the table grows, `--small` those to the small
+//! tables of DATA.
 //!
 //! A training step is forward, loss, backward and Adam. W1: 2000 rows, dim 21, hidden 256, 7 couplings, 2 classes;
 //! W2: 200 or 2000 rows, dim 768, hidden 512, 7 couplings, 4 classes; W4a and W4b score 100k and 20k rows of W1's and
@@ -12,6 +14,7 @@
 //! THREADS are read from the environment.
 
 mod scaling;
+mod small;
 
 use std::{path::Path, time::Instant};
 
@@ -45,6 +48,8 @@ fn main() {
         ["--scaling", directory, most] => {
             scaling::run(Path::new(directory), most.parse().expect("a number of rows"))
         }
+        ["--small", data] => small::run(Path::new(data), Path::new("experiments/results/speed")),
+        ["--small", data, directory] => small::run(Path::new(data), Path::new(directory)),
         ["--one-fit", file, hidden @ ..] => scaling::one_fit(Path::new(file), hidden.first().copied()),
         _ => return times(&works, iterations),
     };

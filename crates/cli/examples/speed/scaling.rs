@@ -17,7 +17,7 @@ use flowgmm::{
 };
 use serde_json::{Value, json};
 
-type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+pub type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 /// Memory that a fit may take, in bytes.
 const MEMORY: u64 = 1_000_000_000;
@@ -154,7 +154,7 @@ fn peak() -> Outcome<f64> {
     Ok(1024.0 * line.trim().trim_end_matches(" kB").parse::<f64>()?)
 }
 
-fn processor() -> String {
+pub fn processor() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = info.lines().find_map(|line| line.strip_prefix("model name"));
     name.map_or("unknown".into(), |name| name.trim_start_matches([' ', '\t', ':']).to_string())

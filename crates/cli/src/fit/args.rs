@@ -77,8 +77,8 @@ pub struct OutputArgs {
     /// With --learner: class and probabilities of every row or image, those with a label too, in their order
     #[arg(long, value_name = "OUT", hide_short_help = true)]
     pub predictions: Option<PathBuf>,
-    /// Memory that a fit to a table may take, such as 2G or 500M; of more rows than fit, a random part is learnt from, labelled
-    /// ones first [default: half of what is free]
+    /// Memory that a fit to a table may take, such as 2G or 500M; of more rows than fit, a random part is held, labelled ones
+    /// first, and training draws others from the disk of the checkpoint or the model [default: half of what is free]
     #[arg(long, value_name = "SIZE", value_parser = bytes, hide_short_help = true)]
     pub memory: Option<u64>,
 }

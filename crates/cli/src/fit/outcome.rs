@@ -130,7 +130,7 @@ impl Outcome<'_> {
         let mut facts = vec![
             (
                 model.rows().noun(),
-                format!("{} ({labelled} labelled, {unlabelled} unlabelled)", training.data.n()),
+                format!("{} ({labelled} labelled, {unlabelled} unlabelled)", labelled + unlabelled),
             ),
             ("labels", text::list(&counts)),
             match &training.schema {

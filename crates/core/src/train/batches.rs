@@ -5,15 +5,13 @@
 
 use std::sync::Arc;
 
-use burn_tensor::Tensor;
-use ndarray::{Array2, ArrayView2};
 use rand::seq::SliceRandom;
 use rand_distr::{Distribution, StandardNormal};
 use semisup::Rng;
 
-use super::Perturbation;
+use super::{Perturbation, TrainingMatrix};
 use crate::{
-    dequantise::DiscreteRows,
+    Result,
     objective::{Batch, UnlabelledBatch},
     tensor::Place,
 };
@@ -51,85 +49,6 @@ pub fn stream(seed: u64, purpose: Purpose, index: u64) -> Rng {
 /// The generator of a shard for one purpose at one step or pass of a run.
 pub(super) fn shard_stream(seed: u64, purpose: Purpose, shard: usize, index: u64) -> Rng {
     stream(seed, purpose, (shard as u64 + 1) << 32 | index)
-}
-
-/// Training rows in single precision, from which batches are gathered.
-#[derive(Clone, Debug)]
-pub struct TrainingMatrix {
-    dim: usize,
-    values: Vec<f32>,
-    /// The rows before preprocessing, if they are dequantised.
-    discrete: Option<DiscreteRows>,
-}
-
-impl TrainingMatrix {
-    /// Copies the rows of an array.
-    pub fn new(x: ArrayView2<f64>) -> Self {
-        Self { dim: x.ncols(), values: x.iter().map(|&v| v as f32).collect(), discrete: None }
-    }
-
-    /// Joins rows that come in parts, of `dim` columns each.
-    pub fn from_parts(dim: usize, parts: impl IntoIterator<Item = Array2<f64>>) -> Self {
-        let mut values = Vec::new();
-        for part in parts {
-            assert_eq!(part.ncols(), dim, "columns of a part");
-            values.extend(part.iter().map(|&v| v as f32));
-        }
-        Self { dim, values, discrete: None }
-    }
-
-    /// Adds rows after these.
-    ///
-    /// # Panics
-    /// If they have other columns, or only one of both is dequantised.
-    pub fn append(&mut self, other: Self) {
-        assert_eq!(self.dim, other.dim, "columns");
-        self.values.extend(other.values);
-        match (&mut self.discrete, other.discrete) {
-            (None, None) => {}
-            (Some(own), Some(other)) => own.append(&other),
-            _ => panic!("rows of which some are dequantised"),
-        }
-    }
-
-    /// These rows, dequantised with fresh noise whenever a batch is drawn.
-    pub fn dequantised(mut self, discrete: Option<DiscreteRows>) -> Self {
-        self.discrete = discrete;
-        self
-    }
-
-    /// Number of rows.
-    pub fn len(&self) -> usize {
-        self.values.len() / self.dim.max(1)
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
-    }
-
-    /// All rows as an array.
-    pub(crate) fn array(&self) -> Array2<f64> {
-        let values = self.values.iter().map(|&v| f64::from(v)).collect();
-        Array2::from_shape_vec((self.len(), self.dim), values).expect("rows fill their shape")
-    }
-
-    /// `count` consecutive rows from `start` on as a tensor.
-    pub(crate) fn chunk(&self, start: usize, count: usize, place: &Place) -> Tensor<2> {
-        let values = &self.values[start * self.dim..(start + count) * self.dim];
-        place.rows_f32(values.to_vec(), [count, self.dim])
-    }
-
-    fn gather(&self, rows: &[usize], rng: &mut Rng) -> Vec<f32> {
-        if let Some(discrete) = &self.discrete {
-            return discrete.draw(rows, rng);
-        }
-        let mut out = Vec::with_capacity(rows.len() * self.dim);
-        for &row in rows {
-            out.extend_from_slice(&self.values[row * self.dim..(row + 1) * self.dim]);
-        }
-        out
-    }
 }
 
 /// Endless passes over rows, shuffled again for each pass.
@@ -281,7 +200,7 @@ impl<'a> Batches<'a> {
     }
 
     /// The batch of step `step`; `q` are EM's responsibilities or the pseudo-labels of all unlabelled rows.
-    pub fn batch(&mut self, step: usize, q: Option<&[f32]>, place: &Place) -> Batch {
+    pub fn batch(&mut self, step: usize, q: Option<&[f32]>, place: &Place) -> Result<Batch> {
         let rng = &mut stream(self.seed, Purpose::Noise, step as u64);
         let chosen = self.labelled.rows(step);
         let has_unlabelled = !self.rows.unlabelled.is_empty() && self.unlabelled.batch > 0;
@@ -299,9 +218,9 @@ pub(super) fn compose(
     rng: &mut Rng,
     q: Option<&[f32]>,
     place: &Place,
-) -> Batch {
-    let (dim, k) = (rows.labelled.dim, rows.n_classes);
-    let mut x_l = rows.labelled.gather(&chosen, rng);
+) -> Result<Batch> {
+    let (dim, k) = (rows.labelled.dim(), rows.n_classes);
+    let mut x_l = rows.labelled.gather(&chosen, rng)?;
     match noise.labelled {
         Some(perturbation) => perturbation.perturb_labelled(&mut x_l, dim, rng),
         None => jitter(&mut x_l, noise.sigma, rng),
@@ -309,33 +228,36 @@ pub(super) fn compose(
     let y_l = chosen.iter().map(|&row| rows.y[row]).collect();
     let x_l = place.rows_f32(x_l, [chosen.len(), dim]);
 
-    let unlabelled = unlabelled.map(|(chosen, taught)| {
+    let part = |(chosen, taught): (Vec<usize>, Option<Vec<usize>>)| -> Result<UnlabelledBatch> {
         let shape = [chosen.len(), dim];
-        let mut x = rows.unlabelled.gather(&chosen, rng);
+        let mut x = rows.unlabelled.gather(&chosen, rng)?;
         match noise.unlabelled {
             Some(perturbation) => perturbation.perturb(&mut x, dim, rng),
             None => jitter(&mut x, noise.sigma, rng),
         }
         let x = place.rows_f32(x, shape);
-        let other_view = noise.unlabelled.filter(|_| noise.two_views).map(|perturbation| {
-            let mut other = rows.unlabelled.gather(&chosen, rng);
-            perturbation.perturb_target(&mut other, dim, rng);
-            place.rows_f32(other, shape)
-        });
+        let other_view = match noise.unlabelled.filter(|_| noise.two_views) {
+            None => None,
+            Some(perturbation) => {
+                let mut other = rows.unlabelled.gather(&chosen, rng)?;
+                perturbation.perturb_target(&mut other, dim, rng);
+                Some(place.rows_f32(other, shape))
+            }
+        };
         let per_class = |rows: &[usize], values: &[f32]| {
             let mut out = Vec::with_capacity(rows.len() * k);
             rows.iter().for_each(|&row| out.extend_from_slice(&values[row * k..(row + 1) * k]));
             place.rows_f32(out, [rows.len(), k])
         };
         let soft_targets = taught.zip(rows.soft_targets.as_ref());
-        UnlabelledBatch {
+        Ok(UnlabelledBatch {
             x,
             other_view,
             soft_targets: soft_targets.map(|(at, taught)| per_class(&at, &taught.q)),
             responsibilities: q.map(|q| per_class(&chosen, q)),
-        }
-    });
-    Batch { x_l, y_l, unlabelled }
+        })
+    };
+    Ok(Batch { x_l, y_l, unlabelled: unlabelled.map(part).transpose()? })
 }
 
 /// Adds N(0, sigma^2) to every value.
@@ -350,6 +272,8 @@ pub(super) fn jitter(values: &mut [f32], sigma: f64, rng: &mut Rng) {
 
 #[cfg(test)]
 mod tests {
+    use ndarray::Array2;
+
     use super::*;
     use crate::tensor::to_vec;
 
@@ -384,7 +308,8 @@ mod tests {
         let place = Place::cpu();
         let mut seen = Vec::new();
         for step in 0..12 {
-            let batch = batches.batch(step, None, &place).unlabelled.expect("there are unlabelled rows");
+            let batch =
+                batches.batch(step, None, &place).unwrap().unlabelled.expect("there are unlabelled rows");
             let x = to_vec(&batch.x);
             match batch.soft_targets {
                 Some(q) => {

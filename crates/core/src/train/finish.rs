@@ -14,12 +14,7 @@ const PREDICTION_BATCH: usize = 2048;
 
 impl Trainer<'_> {
     /// The model to keep: averaged weights if there is an average, and their running statistics over training batches.
-    /// Statistics gathered during training would belong to other weights.
-    pub fn finished(&self) -> FlowGmm {
-        self.finished_watched(&mut ()).expect("nobody stops it")
-    }
-
-    /// [`Trainer::finished`], watched; an error if the observer stops it.
+    /// Statistics gathered during training would belong to other weights. An error if the observer stops it.
     pub fn finished_watched(&self, observer: &mut dyn Observer) -> Result<FlowGmm> {
         self.with_running_statistics(self.state.averaged(), FINAL_BATCHES, &mut || self.go_on(observer))
     }
@@ -39,7 +34,7 @@ impl Trainer<'_> {
         let mut batches = self.batches(noise);
         for i in 0..count {
             go_on()?;
-            let batch = batches.batch(self.state.step + i, None, &place);
+            let batch = batches.batch(self.state.step + i, None, &place)?;
             let x = match batch.unlabelled {
                 None => batch.x_l,
                 Some(rows) => Tensor::cat(vec![batch.x_l, rows.x], 0),
@@ -50,14 +45,13 @@ impl Trainer<'_> {
     }
 
     /// Accuracy of the current weights, not of their average, on all labelled rows.
-    pub(super) fn labelled_accuracy(&self) -> f64 {
+    pub(super) fn labelled_accuracy(&self) -> Result<f64> {
         // Its step is taken already, so that this is finished whatever the observer wants.
         let mut go_on = || Ok(());
-        let model = self.with_running_statistics(self.state.model.clone(), INTERIM_BATCHES, &mut go_on);
-        let model = model.expect("nobody stops it");
-        let predicted = predicted(&model, &self.rows.labelled, &mut go_on).expect("nobody stops it");
+        let model = self.with_running_statistics(self.state.model.clone(), INTERIM_BATCHES, &mut go_on)?;
+        let predicted = predicted(&model, &self.rows.labelled, &mut go_on)?;
         let right = predicted.iter().zip(&self.rows.y).filter(|(a, b)| a == b).count();
-        right as f64 / self.rows.y.len().max(1) as f64
+        Ok(right as f64 / self.rows.y.len().max(1) as f64)
     }
 
     /// Predictions of the model to keep for all unlabelled rows, unperturbed, one-hot, `[n_u, K]`.
@@ -83,7 +77,7 @@ fn predicted(
     let mut classes = Vec::with_capacity(n);
     for start in (0..n).step_by(PREDICTION_BATCH) {
         go_on()?;
-        let chunk = rows.chunk(start, PREDICTION_BATCH.min(n - start), &place);
+        let chunk = rows.chunk(start, PREDICTION_BATCH.min(n - start), &place)?;
         classes.extend(predictions(&model.densities(chunk)));
     }
     Ok(classes)

@@ -70,7 +70,7 @@ impl Trainer<'_> {
             number: self.state.step,
             progress: self.state.step as f64 / self.config.steps as f64,
         };
-        let parts = batches.batches(step.number, &self.state.model.place());
+        let parts = batches.batches(step.number, &self.state.model.place())?;
         let total = batches.total(step.number);
         let forward: Vec<Forward> =
             parts.into_par_iter().map(|(shard, part)| step.forward(shard, &part)).collect();

@@ -123,7 +123,7 @@ impl<'a> ShardedBatches<'a> {
     }
 
     /// The batches of a step, one for each own shard that has rows in it.
-    pub(super) fn batches(&mut self, step: usize, place: &Place) -> Vec<(usize, ShardBatch)> {
+    pub(super) fn batches(&mut self, step: usize, place: &Place) -> Result<Vec<(usize, ShardBatch)>> {
         let all_labelled = self.labelled.rows(step);
         let count = self.shards.count();
         let mut found = Vec::with_capacity(self.orders.len());
@@ -152,10 +152,10 @@ impl<'a> ShardedBatches<'a> {
             let (l, u) = (share(chosen.len(), all_labelled.len()), share(n_unlabelled, total));
             let rng: &mut Rng = &mut shard_stream(self.seed, Purpose::Noise, shard.number, step as u64);
             let unlabelled = (n_unlabelled > 0).then_some(unlabelled);
-            let batch = compose(self.rows, &self.noise, chosen, unlabelled, rng, None, place);
+            let batch = compose(self.rows, &self.noise, chosen, unlabelled, rng, None, place)?;
             found.push((shard.number, ShardBatch { batch, labelled: l, unlabelled: u }));
         }
-        found
+        Ok(found)
     }
 
     /// All unlabelled rows of a step.

@@ -122,7 +122,7 @@ impl<'a> Trainer<'a> {
             self.refine(&mut batches, unmoved.as_ref().map(|views| views as &dyn Perturbation), observer)?;
             let Gradient { loss, terms, gradients } = match &mut sharded {
                 None => {
-                    let batch = batches.batch(self.state.step, self.state.q.as_deref(), &place);
+                    let batch = batches.batch(self.state.step, self.state.q.as_deref(), &place)?;
                     self.gradient(&objective, &batch)
                 }
                 Some((batches, by)) => self.sharded_gradient(&objective, batches, *by)?,
@@ -139,7 +139,7 @@ impl<'a> Trainer<'a> {
             }
             self.state.step += 1;
             if self.state.step.is_multiple_of(period) || self.state.step == self.config.steps {
-                let accuracy = self.labelled_accuracy();
+                let accuracy = self.labelled_accuracy()?;
                 let record = self.state.history.close(self.state.step, self.steps_per_epoch(), accuracy);
                 observer.epoch(&record);
             }

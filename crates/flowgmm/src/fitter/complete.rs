@@ -47,7 +47,9 @@ impl Fitter<'_> {
             seed: self.seed,
             data_hash: data_hash(self.data),
             n_labelled: self.data.labelled().len(),
-            n_unlabelled: self.wide.map_or(self.data.unlabelled().len(), |wide| wide.total),
+            n_unlabelled: self
+                .wide
+                .map_or(self.data.unlabelled().len() + problem.cached(), |wide| wide.total),
             config: serde_json::to_value(self.config).expect("plain data"),
             rollbacks: state.rollbacks,
             certificate: Some(certificate),

@@ -5,6 +5,7 @@
 //! Source ─Training::read→ SemiSupervised, Rows                            fit
 //! ```
 
+pub(crate) mod beyond;
 mod chunks;
 mod frames;
 mod given;
@@ -14,6 +15,7 @@ mod matching;
 mod memory;
 mod sample;
 mod substitutions;
+mod tables;
 mod thinned;
 pub(crate) mod training;
 

@@ -6,7 +6,7 @@
 use flowgmm_data::{Cells, Frame};
 use rand::Rng as _;
 
-use super::training::Origins;
+use super::{beyond::Beyond, training::Origins};
 use crate::{Error, Result, prepared::TAUGHT};
 
 /// How many times more rows than allowed are held before some are let go: each time costs a copy of the table.
@@ -22,10 +22,29 @@ const BESIDES: f64 = 40.0;
 /// the spaces that they look at.
 const TEACHING: (f64, f64) = (1000.0, 95.0);
 
+/// The least number of a row without a label, and the greatest of all.
+pub(super) const UNLABELLED: u64 = 1 << 32;
+pub(super) const MOST: u64 = UNLABELLED | u32::MAX as u64;
+
+/// The random numbers of rows, in the order of the tables.
+pub(super) struct Priorities(semisup::Rng);
+
+impl Priorities {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(semisup::rng(seed))
+    }
+
+    /// The number of the next row: smaller for a labelled one than for any other.
+    pub(super) fn next(&mut self, is_labelled: bool) -> u64 {
+        let random = u64::from(self.0.random::<u32>());
+        if is_labelled { random } else { random | UNLABELLED }
+    }
+}
+
 /// A table that is being read.
 pub(super) struct Thinned {
     bytes: f64,
-    rng: semisup::Rng,
+    numbers: Priorities,
     frame: Option<Frame>,
     /// The random number of each row that is held, `[n]`.
     priorities: Vec<u64>,
@@ -37,6 +56,8 @@ pub(super) struct Thinned {
     threshold: u64,
     /// Rows that were seen.
     pub(super) seen: usize,
+    /// Those of them without a label.
+    unlabelled: usize,
 }
 
 impl Thinned {
@@ -44,13 +65,14 @@ impl Thinned {
     pub(super) fn new(bytes: f64, seed: u64) -> Self {
         Self {
             bytes,
-            rng: semisup::rng(seed),
+            numbers: Priorities::new(seed),
             frame: None,
             priorities: Vec::new(),
             y: Vec::new(),
             files: Vec::new(),
             threshold: u64::MAX,
             seen: 0,
+            unlabelled: 0,
         }
     }
 
@@ -67,11 +89,8 @@ impl Thinned {
         required: &[String],
     ) -> Result<()> {
         self.seen += chunk.n();
-        let mut drawn = Vec::with_capacity(chunk.n());
-        for row in 0..chunk.n() {
-            let random = u64::from(self.rng.random::<u32>());
-            drawn.push(if is_labelled(row) { random } else { random | 1 << 32 });
-        }
+        let drawn: Vec<u64> = (0..chunk.n()).map(|row| self.numbers.next(is_labelled(row))).collect();
+        self.unlabelled += drawn.iter().filter(|&&number| number >= UNLABELLED).count();
         let kept: Vec<usize> = (0..chunk.n()).filter(|&row| drawn[row] <= self.threshold).collect();
         let chunk = if kept.len() == chunk.n() { chunk } else { chunk.select(&kept) };
         if self.files.last().is_none_or(|(_, name)| name != chunk.name()) {
@@ -105,6 +124,17 @@ impl Thinned {
         if self.n() > allowed {
             self.shrink(allowed);
         }
+    }
+
+    /// What was seen and is not held, if anything; a fit may take `bytes` in all.
+    pub(super) fn beyond(&self, bytes: f64) -> Option<Beyond> {
+        let held = self.priorities.iter().filter(|&&number| number >= UNLABELLED).count();
+        (self.n() < self.seen).then_some(Beyond {
+            rows: (self.n(), self.seen),
+            unlabelled: (held, self.unlabelled),
+            threshold: self.threshold,
+            bytes,
+        })
     }
 
     /// The rows, their classes and where they came from.

@@ -4,14 +4,13 @@ use flowgmm_data::{ColumnKind, DeclaredKind, Encoding, Frame, Labels as TableLab
 use ndarray::{Array2, Axis};
 use semisup::SemiSupervised;
 
-use super::{Labels, Origin, Source, given::given_labels, images::Images, thinned::Thinned};
+use super::{Labels, Origin, Source, beyond::Beyond, images::Images, tables::Tables, thinned::Thinned};
 use crate::{
     Error, Request, Result, memory,
     observer::{Control, Observer, Phase, watched},
     recipe::Decision,
     rows::{Rows, text::Embedder},
     sharded::{Cut, RowKeys, Wide},
-    units,
 };
 
 /// Images decoded at a time.
@@ -38,6 +37,8 @@ pub struct Training {
     pub(crate) decisions: Vec<Decision>,
     /// The rows beyond these, if rows are in shards.
     pub(crate) wide: Option<Wide>,
+    /// The rows of the table that did not fit in memory, if not all did.
+    pub(crate) beyond: Option<Beyond>,
 }
 
 impl Training {
@@ -68,7 +69,7 @@ impl Training {
         origins.add(table.name(), table.lines());
         warnings.extend(schema_warnings(&schema));
         let decisions = schema_decisions(&schema);
-        Self { data, rows, schema: Some(schema), origins, warnings, decisions, wide: None }
+        Self { data, rows, schema: Some(schema), origins, warnings, decisions, wide: None, beyond: None }
     }
 
     /// Says what is wrong with a source that is to be evaluated on after a long fit, as far as its beginning shows it.
@@ -119,33 +120,18 @@ fn of_matrix(source: &Source, x: &Array2<f64>, columns: &[String]) -> Result<Tra
         warnings: Vec::new(),
         decisions: Vec::new(),
         wide: None,
+        beyond: None,
     })
 }
 
 fn of_table(request: &Request, observer: &mut dyn Observer) -> Result<Training> {
-    let source = &request.source;
-    let given = given_labels(source)?;
-    let label = match &given {
-        Some(given) => given.name.as_str(),
-        None => source.label().ok_or_else(|| source.label_needed())?,
-    };
+    let tables = Tables::of(request)?;
+    let label = tables.label.as_str();
     let bytes = request.memory.map_or_else(|| 0.5 * memory::available(), |bytes| bytes as f64);
     // The rest is for the program and the flow.
     let mut table = Thinned::new(bytes - FIXED.min(0.5 * bytes), request.seed());
-    let chunks = source.frames(&[label])?;
-    let mut warnings = chunks.warnings.clone();
-    for chunk in chunks {
-        let chunk = match &given {
-            Some(given) => given.beside(chunk?, table.seen)?,
-            None => chunk?,
-        };
-        let known = flowgmm_data::is_labelled(&chunk, label, &request.unlabelled_values)?;
-        table.add(chunk, |row| known[row], &[])?;
-        heed(observer, table.seen, source)?;
-    }
-    if let Some(given) = given.as_ref().filter(|given| given.labels.len() != table.seen) {
-        return Err(given.wrong_number(source, table.seen));
-    }
+    let (seen, mut warnings) =
+        tables.of_source(observer, &mut |chunk, known| table.add(chunk, |row| known[row], &[]))?;
     let frame = table.frame()?;
     let labels = flowgmm_data::labels(frame, label, &request.unlabelled_values)?;
     check_labels(frame, label, &labels)?;
@@ -153,25 +139,18 @@ fn of_table(request: &Request, observer: &mut dyn Observer) -> Result<Training> 
     warnings.extend(odd.into_iter().map(|warning| warning.message));
     let features: Vec<String> = frame.column_names().into_iter().filter(|name| name != label).collect();
     table.set_labels(y);
-    for more in &request.unlabelled {
-        let chunks = more.frames(&[label])?;
-        warnings.extend(chunks.warnings.clone());
-        for chunk in chunks {
-            // Labels of those files are not looked at.
-            table.add(chunk?, |_| false, &features)?;
-            heed(observer, table.seen, more)?;
-        }
-    }
+    let more = tables.of_more(seen, observer, &mut |chunk| table.add(chunk, |_| false, &features));
+    warnings.extend(more?);
     if request.texts.is_empty() && table.is_large() {
         let schema = Schema::infer(table.frame()?, Some(label), &request.declared)?;
         table.fit(Encoding::learn(&schema, table.frame()?)?.feature_names().len());
     }
-    let (kept, seen) = (table.n(), table.seen);
+    let beyond = table.beyond(bytes);
     let (mut frame, mut y, mut origins) = table.into_parts()?;
     let keys = request.shards().map(|_| RowKeys::new(request.seed()).of(&frame, Some(label)));
     let mut texts = Vec::new();
     if !request.texts.is_empty() {
-        let mut embedder = Embedder::open(&source.reading.text, &request.texts)?;
+        let mut embedder = Embedder::open(&request.source.reading.text, &request.texts)?;
         frame = embedder.embed(&frame, observer)?;
         warnings.extend(embedder.take_warnings());
         texts = embedder.remembered();
@@ -203,27 +182,7 @@ fn of_table(request: &Request, observer: &mut dyn Observer) -> Result<Training> 
     let rows = Rows::Table { encoding, texts, label: Some(label.to_string()) };
     let mut decisions = schema_decisions(&schema);
     decisions.extend(wide.as_ref().map(|wide| wide.decision(request.shards().unwrap_or(1), &data)));
-    if kept < seen {
-        decisions.insert(0, let_go(kept, seen, bytes));
-    }
-    Ok(Training { data, rows, schema: Some(schema), origins, warnings, decisions, wide })
-}
-
-/// Which rows are learnt from, where not all fit in memory.
-fn let_go(kept: usize, seen: usize, bytes: f64) -> Decision {
-    Decision {
-        what: "rows".into(),
-        choice: format!("{kept} of {seen}: labelled ones first, the others drawn at random"),
-        why: format!("more would not fit in {}; --memory allows more, or less", units::bytes(bytes)),
-    }
-}
-
-/// So many rows are read; an error if the observer wants to stop.
-fn heed(observer: &mut dyn Observer, rows: usize, source: &Source) -> Result<()> {
-    match observer.progress(rows) {
-        Control::Continue => Ok(()),
-        Control::Stop => Err(Error::Cancelled { during: format!("reading {}", source.name()) }),
-    }
+    Ok(Training { data, rows, schema: Some(schema), origins, warnings, decisions, wide, beyond })
 }
 
 fn schema_warnings(schema: &Schema) -> Vec<String> {
@@ -366,7 +325,16 @@ fn joined(request: &Request, parts: &[Images], observer: &mut dyn Observer) -> R
     };
     let rows = Rows::Images { layout };
     let decision = Decision { what: "images".into(), choice: rows.describe(), why: why.into() };
-    Ok(Training { data, rows, schema: None, origins, warnings, decisions: vec![decision], wide: None })
+    Ok(Training {
+        data,
+        rows,
+        schema: None,
+        origins,
+        warnings,
+        decisions: vec![decision],
+        wide: None,
+        beyond: None,
+    })
 }
 
 /// What columns are, where the program would guess otherwise.

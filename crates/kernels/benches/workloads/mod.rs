@@ -50,6 +50,7 @@ pub type Recipe = fn() -> Vec<Work>;
 pub fn recipes() -> Vec<Recipe> {
     vec![
         chain::tabular,
+        chain::few_embeddings,
         chain::embeddings,
         elementwise::mixture,
         elementwise::optimiser,
