@@ -144,7 +144,7 @@ class Watch:
         self.thread.join()
 
     def _look(self) -> None:
-        while not self.over.wait(0.5):
+        while not self.over.wait(1.0):
             for executor, below in processes(self.application).items():
                 together = sum(map(held, [executor, *below]))
                 self.found["largest_executor_bytes"] = max(self.found["largest_executor_bytes"], together)
