@@ -3,6 +3,7 @@
     pip install fastapi uvicorn scikit-learn numpy
     python experiments/serve_load.py --binary target/release/flowgmm            # writes experiments/results/serve/load.json
     python experiments/serve_load.py --binary target/release/flowgmm --soak 30  # minutes; writes soak.json
+    nice -n 19 python experiments/serve_load.py --binary target/release/flowgmm --soak 30 --rate 200   # beside other work
 
 Both get the same JSON of the Open Inference Protocol from the same generator, `wrk` (Debian's package wrk; --wrk names another),
 on the same machine, one after the other, with as many workers as there are cores. Figures of a busy machine say so: --note.
@@ -118,11 +119,14 @@ def memory(pid: int) -> float:
     return total / 1024
 
 
-def lua(folder: Path, rows: int) -> Path:
-    body, script = folder / f"body-{rows}.json", folder / f"load-{rows}.lua"
+def lua(folder: Path, rows: int, connections: int, rate: float | None = None) -> Path:
+    """A script of wrk: requests of so many rows, at most `rate` a second over all connections."""
+    body, script = folder / f"body-{rows}.json", folder / f"load-{rows}-{connections}.lua"
     body.write_text(request(rows))
+    # Connections that wait at random, so that their requests do not come all at once.
+    wait = "" if rate is None else f"function delay() return math.random(0, {round(2000 * connections / rate)}) end\n"
     script.write_text(f'wrk.method = "POST"\nwrk.headers["content-type"] = "application/json"\n'
-                      f'wrk.body = io.open("{body}"):read("*a")\n')
+                      f'wrk.body = io.open("{body}"):read("*a")\n{wait}')
     return script
 
 
@@ -132,8 +136,10 @@ def main() -> None:
     parser.add_argument("--wrk", default="wrk")
     parser.add_argument("--seconds", type=int, default=10, help="of each measurement")
     parser.add_argument("--soak", type=float, help="minutes of load on flowgmm alone, memory measured")
+    parser.add_argument("--rate", type=float, help="requests a second of the soak, at most; of 1,000 rows a twentieth of it")
     parser.add_argument("--note", default="", help="what a reader should know, such as a busy machine")
     args = parser.parse_args()
+    args.binary = args.binary.resolve()
     cores = os.cpu_count() or 1
     RESULTS.mkdir(parents=True, exist_ok=True)
     about = {"note": args.note, "cores": cores, "machine": platform.processor() or platform.machine(),
@@ -143,13 +149,11 @@ def main() -> None:
         folder = Path(name)
         (folder / "table.csv").write_text(table(4000, 1))
         (folder / "peer.py").write_text(PEER)
-        binary = args.binary.resolve()
-        subprocess.run([binary, "fit", "table.csv", "--label", "kind", "--model", "table.flow", "--quiet"],
+        subprocess.run([args.binary, "fit", "table.csv", "--label", "kind", "--model", "table.flow", "--quiet"],
                        cwd=folder, check=True, capture_output=True)
-        scripts = {rows: lua(folder, rows) for rows in (1, 1000)}
         ports = {"flowgmm": free_port(), "fastapi": free_port()}
         commands = {
-            "flowgmm": [binary, "serve", "table.flow", "--no-open", "--port", str(ports["flowgmm"])],
+            "flowgmm": [args.binary, "serve", "table.flow", "--no-open", "--port", str(ports["flowgmm"])],
             "fastapi": [sys.executable, "-m", "uvicorn", "peer:app", "--port", str(ports["fastapi"]), "--workers", str(cores),
                         "--log-level", "warning"],
         }
@@ -160,12 +164,14 @@ def main() -> None:
                 until = time.time() + 60 * args.soak
                 while time.time() < until:
                     for rows, connections in ((1, 16), (1000, 16), (1, 256)):
-                        found = measure(args.wrk, ports["flowgmm"], scripts[rows], connections, args.seconds)
+                        rate = args.rate and (args.rate if rows == 1 else args.rate / 20)
+                        script = lua(folder, rows, connections, rate)
+                        found = measure(args.wrk, ports["flowgmm"], script, connections, args.seconds)
                         samples.append({"seconds": round(time.time() - until + 60 * args.soak), "mb": memory(process.pid),
                                         "rows": rows, "connections": connections, **found})
                         print(samples[-1], flush=True)
                 process.terminate()
-            (RESULTS / "soak.json").write_text(json.dumps({**about, "samples": samples}, indent=1) + "\n")
+            (RESULTS / "soak.json").write_text(json.dumps({**about, "most_requests_per_second": args.rate, "samples": samples}, indent=1) + "\n")
             return
         runs = []
         for server, command in commands.items():
@@ -173,7 +179,7 @@ def main() -> None:
                 wait(ports[server], request(1))
                 for rows in (1, 1000):
                     for connections in (1, 16, 256):
-                        found = measure(args.wrk, ports[server], scripts[rows], connections, args.seconds)
+                        found = measure(args.wrk, ports[server], lua(folder, rows, connections), connections, args.seconds)
                         runs.append({"server": server, "rows": rows, "connections": connections, **found,
                                      "mb": memory(process.pid)})
                         print(runs[-1], flush=True)

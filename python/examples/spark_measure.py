@@ -3,7 +3,7 @@
     python spark_measure.py steps   RESULTS                       # reductions and steps by parameters and workers
     python spark_measure.py covtype RESULTS covtype.data.gz       # equal digests, accuracy, time and memory per worker
     python spark_measure.py killed  RESULTS covtype.data.gz       # an executor is killed in mid-fit
-    python spark_measure.py scoring RESULTS --rows 10000000       # CPU beside `flowgmm predict`, memory of executors
+    python spark_measure.py scoring RESULTS --rows 1000000 10000000   # CPU beside `flowgmm predict`, memory of executors
 
 Every command writes one JSON file into the directory RESULTS. Executors are processes of their own (local-cluster mode) on this machine,
 with a core each: with more executors than cores they share them, and times say little of a real cluster.
@@ -12,6 +12,7 @@ with a core each: with more executors than cores they share them, and times say 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import platform
@@ -41,13 +42,18 @@ from flowgmm.spark import FlowGMMClassifierModel
 warnings.simplefilter("ignore")
 
 
-def session(executors: int, memory: int = 900) -> SparkSession:
+#: What an executor with its Python worker needs to stay below 1 GB, and to start quickly: a small heap, and a collector without
+#: threads of its own.
+SMALL = {"spark.executor.memory": "512m", "spark.executor.extraJavaOptions": "-XX:+UseSerialGC -Xms128m"}
+
+
+def session(executors: int) -> SparkSession:
     os.environ["SPARK_HOME"] = os.path.dirname(pyspark.__file__)
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    builder = SparkSession.builder.master(f"local-cluster[{executors},1,{memory + 100}]").appName("flowgmm measurements")
+    builder = SparkSession.builder.master(f"local-cluster[{executors},1,612]").appName("flowgmm measurements")
     settings = {
-        "spark.executor.memory": f"{memory}m",
+        **SMALL,
         "spark.driver.host": "127.0.0.1",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -66,6 +72,7 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "spark": pyspark.__version__,
         "mode": "local-cluster, one core for each executor",
+        "settings": SMALL,
     }
 
 
@@ -91,37 +98,59 @@ def processes(application: str) -> dict[int, list[int]]:
     return found
 
 
-def cpu(application: str) -> float:
-    """Seconds that executors and the processes below them have computed, ended ones included."""
-    total = 0.0
+def cpu(application: str) -> dict[tuple[int, int], float]:
+    """Seconds that each executor and each process below one has computed; processes by number and start."""
+    found = {}
     for executor, below in processes(application).items():
         for process in [executor, *below]:
             try:
                 fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
             except OSError:
                 continue
-            total += sum(int(field) for field in fields[11:15]) / os.sysconf("SC_CLK_TCK")
-    return total
+            found[process, int(fields[19])] = sum(int(field) for field in fields[11:13]) / os.sysconf("SC_CLK_TCK")
+    return found
 
 
-class Memory(threading.Thread):
-    """The most bytes that an executor and the processes below it hold at once."""
+def held(process: int) -> int:
+    """The bytes that a process holds; of what it shares with others, its part."""
+    try:
+        for line in Path(f"/proc/{process}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return 0
+
+
+class Watch:
+    """What work costs: seconds by the clock, processor seconds of executors and the processes below them, and the most bytes that one
+    executor held at once together with those.
+    """
 
     def __init__(self, application: str) -> None:
-        super().__init__(daemon=True)
-        self.application, self.peak, self.over = application, 0, threading.Event()
+        self.application, self.over = application, threading.Event()
+        self.found: dict[str, float] = {"largest_executor_bytes": 0}
 
-    def run(self) -> None:
-        while not self.over.wait(0.5):
+    def __enter__(self) -> Watch:
+        self.began, self.start = time.monotonic(), cpu(self.application)
+        self.last = dict(self.start)
+        self.thread = threading.Thread(target=self._look, daemon=True)
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.found["seconds"] = time.monotonic() - self.began
+        self.over.set()
+        self.thread.join()
+        self.last.update(cpu(self.application))
+        self.found["cpu_seconds"] = sum(seconds - self.start.get(process, 0.0) for process, seconds in self.last.items())
+
+    def _look(self) -> None:
+        while not self.over.wait(1.0):
+            self.last.update(cpu(self.application))  # of a process that ends, all but the last second
             for executor, below in processes(self.application).items():
-                held = 0
-                for process in [executor, *below]:
-                    try:
-                        pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
-                    except (OSError, IndexError):
-                        continue
-                    held += pages * os.sysconf("SC_PAGE_SIZE")
-                self.peak = max(self.peak, held)
+                together = sum(map(held, [executor, *below]))
+                self.found["largest_executor_bytes"] = max(self.found["largest_executor_bytes"], together)
 
 
 def covtype(path: str, directory: str) -> pandas.DataFrame:
@@ -141,6 +170,11 @@ def settings(arguments: argparse.Namespace) -> dict[str, Any]:
     return {"preset": arguments.preset, "steps": arguments.steps, "shards": arguments.shards, "sample_rows": arguments.sample}
 
 
+def steps(history: list[dict[str, Any]]) -> int:
+    """The steps of a fit, which the recipe chooses where nobody asks for a number."""
+    return int(history[-1]["step"])
+
+
 def spark_classifier(arguments: argparse.Namespace, **more: Any) -> SparkClassifier:
     names = [f"x{j}" for j in range(54)]
     return SparkClassifier(features_col=names, label_col="y", **settings(arguments), **more)
@@ -153,11 +187,14 @@ def measure_covtype(arguments: argparse.Namespace) -> dict[str, Any]:
         found["rows"] = len(frame)
         spark = session(max(arguments.workers))
         rows = spark.read.parquet(directory).selectExpr("* except (y)", "nanvl(y, null) as y")
+        application = spark.sparkContext.applicationId
+        spark.range(1000).repartition(max(arguments.workers)).count()  # executors are there
         for workers in arguments.workers:
-            began = time.monotonic()
-            model = spark_classifier(arguments, num_workers=workers).fit(rows)
-            fit = {"workers": workers, "seconds": time.monotonic() - began, "digest": model.digest(), "held": model.workers}
+            with Watch(application) as watch:
+                model = spark_classifier(arguments, num_workers=workers).fit(rows)
+            fit = {"workers": workers, **watch.found, "digest": model.digest(), "held": model.workers}
             print(fit, flush=True)
+            found["steps"] = steps(model.history)
             found["fits"].append(fit)
             save(found, arguments)
         scored = model.transform(rows).selectExpr("avg(cast(prediction = truth as double)) as accuracy").first()
@@ -165,17 +202,27 @@ def measure_covtype(arguments: argparse.Namespace) -> dict[str, Any]:
         save(found, arguments)
         spark.stop()
         names = [f"x{j}" for j in range(54)]
-        began = time.monotonic()
         shards = {"train.shards": arguments.shards, "sample": arguments.sample}
         own = {"preset": arguments.preset, "steps": arguments.steps, "verbose": 0}
+        began, start = time.monotonic(), time.process_time()
         alone = FlowGMMClassifier(settings=shards, **own).fit(frame[names], frame["y"])
-        found["one_machine"] = {"seconds": time.monotonic() - began, "equal": alone.model_.to_bytes() == model.to_bytes()}
+        took = {"seconds": time.monotonic() - began, "cpu_seconds": time.process_time() - start}
+        digest = hashlib.sha256(alone.model_.to_bytes()).hexdigest()
+        equal = all(fit["digest"] == digest for fit in found["fits"])
+        found["one_machine"] = {**took, "digest": digest, "equal": equal, "accuracy": alone.score(frame[names], frame["truth"])}
         save(found, arguments)
-        began = time.monotonic()
+        began, start = time.monotonic(), time.process_time()
         plain = FlowGMMClassifier(**own).fit(frame[names], frame["y"])
-        accuracy = plain.score(frame[names], frame["truth"])
-        found["without_shards"] = {"seconds": time.monotonic() - began, "accuracy": accuracy}
+        took = {"seconds": time.monotonic() - began, "cpu_seconds": time.process_time() - start}
+        found["without_shards"] = {**took, "accuracy": plain.score(frame[names], frame["truth"])}
     return found
+
+
+def measured_digest(arguments: argparse.Namespace) -> str | None:
+    """The digest of undisturbed fits with these settings, if `covtype` has measured them."""
+    path = arguments.results / "covtype.json"
+    known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return known["fits"][0]["digest"] if known.get("settings") == settings(arguments) and known["fits"] else None
 
 
 def measure_killed(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -185,8 +232,9 @@ def measure_killed(arguments: argparse.Namespace) -> dict[str, Any]:
         spark = session(2)
         rows = spark.read.parquet(directory).selectExpr("* except (y)", "nanvl(y, null) as y")
         began = time.monotonic()
-        found["digest"] = spark_classifier(arguments, num_workers=2).fit(rows).digest()
+        found["digest"] = measured_digest(arguments) or spark_classifier(arguments, num_workers=2).fit(rows).digest()
         found["seconds"] = time.monotonic() - began
+        print(found, flush=True)
 
         def kill() -> None:
             while not list(Path(kept).glob("*.checkpoint")):
@@ -197,58 +245,82 @@ def measure_killed(arguments: argparse.Namespace) -> dict[str, Any]:
 
         threading.Thread(target=kill, daemon=True).start()
         began = time.monotonic()
-        model = spark_classifier(arguments, num_workers=2, checkpoint=kept, checkpoint_steps=100).fit(rows)
+        model = spark_classifier(arguments, num_workers=2, checkpoint=kept, checkpoint_steps=500).fit(rows)
         found["seconds_with_a_killed_executor"] = time.monotonic() - began
-        found["equal"] = model.digest() == found["digest"]
+        found["digest_after_kill"] = model.digest()
+        found["equal"] = found["digest_after_kill"] == found["digest"]
         spark.stop()
     return found
 
 
 def measure_scoring(arguments: argparse.Namespace) -> dict[str, Any]:
-    found: dict[str, Any] = {"machine": machine(), "rows": arguments.rows, "columns": 10}
-    generator = np.random.default_rng(0)
+    """CPU of the command and of Spark for each number of rows, each in a session of its own, so that each pays for its start."""
+    found: dict[str, Any] = {"machine": machine(), "columns": 10, "runs": []}
     names = [f"x{j}" for j in range(10)]
     with tempfile.TemporaryDirectory() as directory:
         folder = Path(directory)
-        truth = generator.integers(0, 3, 3000)
-        train = pandas.DataFrame(generator.normal(truth[:, None] * np.linspace(0, 2, 10), 1.0), columns=names)
-        labels = pandas.Series(np.where(np.arange(3000) < 60, truth, -1), name="y")
-        file = folder / "model.flowgmm"
-        FlowGMMClassifier(steps=200, verbose=0).fit(train, labels).save(file)
-        (folder / "rows").mkdir()
-        done, part = 0, 0
-        while done < arguments.rows:
-            n = min(500_000, arguments.rows - done)
-            table = pyarrow.table({name: generator.normal(1.0, 1.5, n) for name in names})
-            pyarrow.parquet.write_table(table, folder / "rows" / f"part-{part:03}.parquet", compression="none")
-            done, part = done + n, part + 1
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        began = time.monotonic()
-        command = arguments.command or shutil.which("flowgmm")
-        subprocess.run([command, "predict", file, folder / "rows", "-o", folder / "command.parquet"], check=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        found["command"] = {
-            "seconds": time.monotonic() - began,
-            "cpu_seconds": after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime,
+        file = scoring_model(folder, names)
+        for rows in sorted(arguments.rows):
+            parquet_rows(folder / "rows", rows, names)
+            run: dict[str, Any] = {"rows": rows, "command": cost_of_command(arguments, file, folder)}
+            print(run, flush=True)
+            spark = session(2)
+            model = FlowGMMClassifierModel.load_file(file, label_type="double")
+            model.set(model.typicalityCol, "")
+            spark.range(1000).repartition(2).count()  # executors are there
+            frame = spark.read.parquet(str(folder / "rows"))
+            shutil.rmtree(folder / "spark", ignore_errors=True)
+            with Watch(spark.sparkContext.applicationId) as watch:
+                scored = model.transform(frame).select("prediction", "probability", "log_p")
+                scored.write.parquet(str(folder / "spark"))
+            spark.stop()
+            run["spark"] = watch.found
+            run["cpu_ratio"] = watch.found["cpu_seconds"] / run["command"]["cpu_seconds"]
+            print(run, flush=True)
+            found["runs"].append(run)
+            save(found, arguments)
+    first, last = found["runs"][0], found["runs"][-1]
+    if last["rows"] > first["rows"]:
+        found["marginal"] = {
+            who: (last[who]["cpu_seconds"] - first[who]["cpu_seconds"]) / (last["rows"] - first["rows"]) * 1e6
+            for who in ("command", "spark")
         }
-        print(found["command"], flush=True)
-        spark = session(2, 640)
-        model = FlowGMMClassifierModel.load_file(file, label_type="double")
-        model.set(model.typicalityCol, "")
-        spark.range(1000).repartition(2).count()  # executors are there
-        application = spark.sparkContext.applicationId
-        start, began = cpu(application), time.monotonic()
-        memory = Memory(application)
-        memory.start()
-        rows = spark.read.parquet(str(folder / "rows"))
-        model.transform(rows).select("prediction", "probability", "log_p").write.parquet(str(folder / "spark"))
-        found["spark"] = {"seconds": time.monotonic() - began, "cpu_seconds": cpu(application) - start}
-        memory.over.set()
-        memory.join()
-        found["spark"]["largest_executor_bytes"] = memory.peak
-        found["cpu_ratio"] = found["spark"]["cpu_seconds"] / found["command"]["cpu_seconds"]
-        spark.stop()
+        found["marginal_ratio"] = found["marginal"]["spark"] / found["marginal"]["command"]
     return found
+
+
+def scoring_model(folder: Path, names: list[str]) -> Path:
+    generator = np.random.default_rng(0)
+    truth = generator.integers(0, 3, 3000)
+    train = pandas.DataFrame(generator.normal(truth[:, None] * np.linspace(0, 2, 10), 1.0), columns=names)
+    labels = pandas.Series(np.where(np.arange(3000) < 60, truth, -1), name="y")
+    FlowGMMClassifier(steps=200, verbose=0).fit(train, labels).save(folder / "model.flowgmm")
+    return folder / "model.flowgmm"
+
+
+def parquet_rows(folder: Path, rows: int, names: list[str]) -> None:
+    """A folder of files of half a million rows; those that are there stay."""
+    folder.mkdir(exist_ok=True)
+    for part, start in enumerate(range(0, rows, 500_000)):
+        generator = np.random.default_rng([1, part])
+        table = pyarrow.table({name: generator.normal(1.0, 1.5, min(500_000, rows - start)) for name in names})
+        path = folder / f"part-{part:03}.parquet"
+        if not path.exists():
+            pyarrow.parquet.write_table(table, path, compression="none")
+
+
+def cost_of_command(arguments: argparse.Namespace, model: Path, folder: Path) -> dict[str, float]:
+    """``flowgmm predict`` from Parquet to Parquet: the least processor time of two runs."""
+    command = arguments.command or shutil.which("flowgmm")
+    runs = []
+    for _ in range(2):
+        (folder / "command.parquet").unlink(missing_ok=True)
+        before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+        subprocess.run([command, "predict", model, folder / "rows", "-o", folder / "command.parquet"], check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+        runs.append({"seconds": time.monotonic() - began, "cpu_seconds": seconds})
+    return min(runs, key=lambda run: run["cpu_seconds"])
 
 
 def measure_steps(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -274,7 +346,7 @@ def measure_steps(arguments: argparse.Namespace) -> dict[str, Any]:
             print(entry, flush=True)
             found["steps"].append(entry)
     for workers in arguments.workers:
-        spark = session(workers, 600)
+        spark = session(workers)
 
         def work(batches: Any) -> Any:
             import time as clock
@@ -313,9 +385,9 @@ def main() -> None:
     parser.add_argument("what", choices=["steps", "covtype", "killed", "scoring"])
     parser.add_argument("results", type=Path)
     parser.add_argument("data", nargs="?")
-    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 10_000_000])
     parser.add_argument("--preset", default="auto")
-    parser.add_argument("--steps", type=int, default=2000)
+    parser.add_argument("--steps", type=int, help="steps of fits; the recipe's choice if absent")
     parser.add_argument("--shards", type=int, default=8)
     parser.add_argument("--sample", type=int, default=50_000)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4])

@@ -18,8 +18,31 @@ The number of workers, the order of the rows and how they are partitioned change
 
 from __future__ import annotations
 
-from .estimator import FlowGMMClassifier
-from .evaluation import LabelledAccuracyEvaluator
-from .model import FlowGMMClassifierModel
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .estimator import FlowGMMClassifier
+    from .evaluation import LabelledAccuracyEvaluator
+    from .model import FlowGMMClassifierModel
 
 __all__ = ["FlowGMMClassifier", "FlowGMMClassifierModel", "LabelledAccuracyEvaluator"]
+
+# Loaded when they are asked for: the workers that score need neither pyspark.ml nor scikit-learn.
+_MODULES = {
+    "FlowGMMClassifier": "estimator",
+    "FlowGMMClassifierModel": "model",
+    "LabelledAccuracyEvaluator": "evaluation",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'flowgmm.spark' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f".{_MODULES[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))

@@ -51,6 +51,14 @@ def features(dataset: DataFrame, names: Sequence[str], wanted: Sequence[str] | N
     return [(name, by_name[name]) for name in wanted]
 
 
+def as_it_is(dataset: DataFrame, name: str, names: Sequence[str]) -> bool:
+    """Whether a column of the table is one of the features ``names`` without any conversion."""
+    if name not in names:
+        return False
+    kind = dataset.schema[name].dataType
+    return isinstance(kind, PLAIN) and not isinstance(kind, T.DecimalType)
+
+
 def _elements(
     dataset: DataFrame, name: str, kind: Any, column: Column, wanted: Sequence[str] | None
 ) -> list[tuple[str, Column]]:

@@ -8,15 +8,14 @@ import os
 from typing import Any
 
 from pyspark.ml import Model
-from pyspark.ml.functions import array_to_vector
+from pyspark.ml.linalg import VectorUDT
 from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReadable, MLReader, MLWritable, MLWriter
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from .. import _native
 from . import _columns
-from ._scoring import scorer
+from ._scoring import Scoring
 from .params import OutputParams, plain_columns
 
 #: The name of the model file within a saved model.
@@ -105,21 +104,25 @@ class FlowGMMClassifierModel(Model, OutputParams, MLReadable["FlowGMMClassifierM
         if not outputs:
             return dataset
         inputs = _columns.features(dataset, self.getFeaturesCols(), self.native.input_columns())
-        sent = {f"__flowgmm_{i}": name for i, (name, _) in enumerate(inputs)}
-        kept = dataset.columns
-        wide = dataset.select("*", *(column.alias(alias) for alias, (_, column) in zip(sent, inputs)))
+        sent, computed = {}, []
+        for i, (name, column) in enumerate(inputs):
+            if _columns.as_it_is(dataset, name, self.getFeaturesCols()):
+                sent[name] = name
+            else:
+                sent[f"__flowgmm_{i}"] = name
+                computed.append(column.alias(f"__flowgmm_{i}"))
+        wide = dataset.select("*", *computed) if computed else dataset
         types = {
             "prediction": _TYPES[self._label_type],
-            "probability": T.ArrayType(T.DoubleType()),
+            "probability": VectorUDT(),
             "log_p": T.DoubleType(),
             "typicality": T.DoubleType(),
         }
         schema = T.StructType([*dataset.schema.fields, *(T.StructField(name, types[what]) for what, name in outputs.items())])
         threads = int(session.conf.get("spark.task.cpus", "1") or 1)
-        score = scorer(self._broadcast(session), self.digest(), sent, kept, outputs, self._label_type, threads)
-        scored = wide.mapInArrow(score, schema)
-        name = outputs.get("probability")
-        return scored if name is None else scored.withColumn(name, array_to_vector(F.col(_columns._quoted(name))))
+        shared = self._broadcast(session)
+        scoring = Scoring(shared, self.digest(), sent, dataset.columns, outputs, self._label_type, threads)
+        return wide.mapInArrow(scoring.function(), schema)
 
     def _broadcast(self, session: SparkSession) -> Any:
         """The model's bytes, sent to every executor once; within the function itself where there are no broadcasts."""

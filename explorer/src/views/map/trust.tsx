@@ -63,7 +63,7 @@ export function TrustCardView(props: {
             <dt title="Latent distance to the decision boundary, in standard deviations">Distance to the boundary</dt>
             <dd>{short(card.boundary)}</dd>
             <dt>Prediction set</dt>
-            <dd>{card.set === null ? "too few labels for one" : card.set.length === 0 ? "empty" : card.set.join(", ")}</dd>
+            <dd>{predictionSet(card.set)}</dd>
           </dl>
           <h3>Label</h3>
           <div class="labels" role="group" aria-label="Give this row a label">
@@ -141,6 +141,13 @@ function verdict(card: TrustCard): string {
   const p = percent(Math.max(...card.probabilities), 1);
   if (card.typicality !== null && card.typicality < 0.02) return `${p} probable, but unlike the training rows`;
   if (card.set && card.set.length > 1) return `${p} probable; ${card.set.length} classes are plausible`;
-  if (card.set && card.set.length === 0) return `${p} probable, yet the prediction set is empty`;
+  if (card.set && card.set.length === 0) return `${p} probable; among the rows the model is least sure of`;
   return `${p} probable`;
+}
+
+/** A prediction set in words. An empty one is no alarm: it belongs to a model that is right more often than its sets promise. */
+function predictionSet(set: string[] | null): string {
+  if (set === null) return "too few labels for one";
+  if (set.length > 0) return set.join(", ");
+  return "empty: the model is right more often than its sets promise, and rows it is least sure of get no class. Look at this one";
 }
