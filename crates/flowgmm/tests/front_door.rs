@@ -205,7 +205,8 @@ fn activations_are_those_of_the_layer_asked_for() {
     let at = |layer| model.encode_to(layer, x.view()).unwrap();
     let [before, middle, z] = [at(0), at(1), at(2)];
     let same = |a: &Array2<f64>, b: &Array2<f64>| -> Vec<usize> {
-        let gap = |j: usize| (&a.column(j) - &b.column(j)).iter().fold(0.0_f64, |most, gap| most.max(gap.abs()));
+        let gap =
+            |j: usize| (&a.column(j) - &b.column(j)).iter().fold(0.0_f64, |most, gap| most.max(gap.abs()));
         (0..a.ncols()).filter(|&j| gap(j) < 1e-6).collect()
     };
     let all: Vec<usize> = (0..z.ncols()).collect();

@@ -177,7 +177,11 @@ fn closed_form_estimates_wait_until_the_flow_has_warmed_up() {
     };
     let means = |wait: f64| means_of(Em { every: 1, mixture: MixtureStep::ClosedForm, wait });
     let (never, always, late) = (means(1.0), means(0.0), means(0.5));
-    assert_eq!(means_of(Em::new(1, MixtureStep::ClosedForm)), late, "unless told otherwise, for half of training");
+    assert_eq!(
+        means_of(Em::new(1, MixtureStep::ClosedForm)),
+        late,
+        "unless told otherwise, for half of training"
+    );
     let mut fixed = trainable();
     fixed.train.em = Some(Em::new(1, MixtureStep::Fixed));
     let put = fit(&fixed, &data(), 2).unwrap().gmm().mixture().values().means;

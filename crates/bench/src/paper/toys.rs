@@ -63,7 +63,8 @@ pub fn read_toy_runs(directory: &Path) -> Result<Vec<ToyRun>> {
 pub(super) fn current_runs(directory: &Path, settings: &str, toy: &str) -> Result<Vec<ToyRun>> {
     let runs = read_toy_runs(directory)?;
     let mine = runs.into_iter().filter(|run| run.settings == settings && run.toy == toy);
-    let current = |run: &ToyRun| Ok(today(settings, toy, run.seed)?.is_some_and(|config| config == run.config));
+    let current =
+        |run: &ToyRun| Ok(today(settings, toy, run.seed)?.is_some_and(|config| config == run.config));
     mine.filter_map(|run| current(&run).map(|current| current.then_some(run)).transpose()).collect()
 }
 

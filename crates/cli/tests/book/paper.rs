@@ -112,13 +112,15 @@ fn defines(text: &str, name: &str) -> bool {
         let mut words = line.split_whitespace().skip_while(|word| word.starts_with("pub"));
         let (first, second) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
         let variant = name.starts_with(char::is_uppercase) && is_it(first) && !line.contains("=>");
-        ITEMS.contains(&first) && is_it(second) || variant && !first.contains("::") && line.starts_with("    ")
+        ITEMS.contains(&first) && is_it(second)
+            || variant && !first.contains("::") && line.starts_with("    ")
     })
 }
 
 /// Whether a struct of the text has a public field of this name.
 fn has_field(text: &str, name: &str) -> bool {
-    let is_it = |line: &str| line.starts_with("pub") && line.split_whitespace().nth(1) == Some(&format!("{name}:"));
+    let is_it =
+        |line: &str| line.starts_with("pub") && line.split_whitespace().nth(1) == Some(&format!("{name}:"));
     text.lines().any(|line| is_it(line.trim()))
 }
 
