@@ -5,6 +5,11 @@
 Points are scikit-learn's (even, noise 0.05, circles with factor 0.4, class 0 is the upper moon and the outer circle), 1,000 of them,
 with labels at the places of the notebooks; 2,000 test points have random angles. A seed decides noise, test points and the fit. No
 setting was chosen on these seeds. A result is written as soon as it is known, and what is known is not run again. Needs numpy.
+
+Settings are tried on other seeds (results/paper/toys-trials.jsonl), as TOML of what differs from the preset:
+
+    python experiments/paper_toys.py --out experiments/results/paper/toys-trials.jsonl --toys circles --first 100 --seeds 6 \\
+        --settings "architecture.sigma = 1.3132616875182228"
 """
 import argparse, json, pathlib, subprocess, tempfile
 import numpy as np
@@ -46,12 +51,15 @@ def problem(toy, seed, folder):
     write(folder / "test.csv", x, y)
 
 
-def accuracy(flowgmm, toy, seed):
+def accuracy(flowgmm, toy, seed, settings):
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         problem(toy, seed, folder)
         command = [flowgmm, "fit", folder / "train.csv", "--label", "class", "--test", folder / "test.csv", "--preset", "paper-toy"]
         command += ["--seed", str(seed), "--model", folder / "model.flow", "--threads", "1", "--json", "--quiet"]
+        if settings:
+            (folder / "settings.toml").write_text(settings + "\n")
+            command += ["--config", folder / "settings.toml"]
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True)
         return json.loads(done.stdout)["test"]["accuracy"]
 
@@ -61,22 +69,24 @@ def main():
     arguments.add_argument("--flowgmm", default="flowgmm")
     arguments.add_argument("--out", type=pathlib.Path, required=True)
     arguments.add_argument("--toys", nargs="+", choices=list(PLACES), default=list(PLACES))
+    arguments.add_argument("--settings", default="", help="TOML of settings that differ from the preset's")
     arguments.add_argument("--first", type=int, default=7000)
     arguments.add_argument("--seeds", type=int, default=5)
     arguments = arguments.parse_args()
     for toy in arguments.toys:
         for seed in range(arguments.first, arguments.first + arguments.seeds):
             known = [json.loads(line) for line in arguments.out.read_text().splitlines()] if arguments.out.exists() else []
-            if any((run["toy"], run["seed"]) == (toy, seed) for run in known):
+            if any((run["toy"], run["seed"], run.get("settings", "")) == (toy, seed, arguments.settings) for run in known):
                 continue
-            found = {"toy": toy, "seed": seed, "accuracy": accuracy(arguments.flowgmm, toy, seed)}
+            found = {"toy": toy, "seed": seed, "accuracy": accuracy(arguments.flowgmm, toy, seed, arguments.settings)}
+            if arguments.settings:
+                found["settings"] = arguments.settings
             with arguments.out.open("a") as out:
                 out.write(json.dumps(found) + "\n")
     known = [json.loads(line) for line in arguments.out.read_text().splitlines()]
-    for toy in PLACES:
-        values = [run["accuracy"] for run in known if run["toy"] == toy]
-        if values:
-            print(f"{toy}: {100 * np.mean(values):.2f} % mean of {len(values)} seeds: {values}")
+    for toy, settings in sorted({(run["toy"], run.get("settings", "")) for run in known}):
+        values = [run["accuracy"] for run in known if (run["toy"], run.get("settings", "")) == (toy, settings)]
+        print(f"{toy} {settings}: {100 * np.mean(values):.2f} % mean of {len(values)} seeds: {values}")
 
 
 if __name__ == "__main__":

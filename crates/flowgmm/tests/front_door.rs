@@ -196,6 +196,31 @@ fn rows_come_back_from_every_layer() {
     assert!(matches!(&error, Error::Request(what) if what.contains("0 to 2")), "{error}");
 }
 
+/// Before the first layer rows are the preprocessed ones; the first coupling keeps the columns that the second one changes, and the
+/// other way round.
+#[test]
+fn activations_are_those_of_the_layer_asked_for() {
+    let (model, frame) = table_model();
+    let x = model.rows().encoding().unwrap().apply(&frame).unwrap().x;
+    let at = |layer| model.encode_to(layer, x.view()).unwrap();
+    let [before, middle, z] = [at(0), at(1), at(2)];
+    let same = |a: &Array2<f64>, b: &Array2<f64>| -> Vec<usize> {
+        let gap =
+            |j: usize| (&a.column(j) - &b.column(j)).iter().fold(0.0_f64, |most, gap| most.max(gap.abs()));
+        (0..a.ncols()).filter(|&j| gap(j) < 1e-6).collect()
+    };
+    let all: Vec<usize> = (0..z.ncols()).collect();
+    assert_eq!(same(&before, &model.preprocess().apply(x.view())), all);
+    assert_eq!(same(&z, &model.encode(x.view())), all);
+    let (first, second) = (same(&before, &middle), same(&middle, &z));
+    assert!(!first.is_empty() && !second.is_empty(), "a coupling keeps columns: {first:?}, {second:?}");
+    let mut kept = [first, second].concat();
+    kept.sort_unstable();
+    assert_eq!(kept, all, "and changes the others");
+    let back = model.decode_from(1, middle.view()).unwrap();
+    assert!((&back - &x).iter().all(|gap| gap.abs() < 1e-4));
+}
+
 #[test]
 fn a_model_travels_as_bytes() {
     let (model, frame) = table_model();

@@ -170,12 +170,18 @@ fn every_objective_reduces_its_loss() {
 /// The mixture's means stay where they were put until the flow has warmed up; an untrained flow's latent points would merge them.
 #[test]
 fn closed_form_estimates_wait_until_the_flow_has_warmed_up() {
-    let means = |wait: f64| {
+    let means_of = |em: Em| {
         let mut config = trainable();
-        config.train.em = Some(Em { every: 1, mixture: MixtureStep::ClosedForm, wait });
+        config.train.em = Some(em);
         fit(&config, &data(), 2).unwrap().gmm().mixture().values().means
     };
+    let means = |wait: f64| means_of(Em { every: 1, mixture: MixtureStep::ClosedForm, wait });
     let (never, always, late) = (means(1.0), means(0.0), means(0.5));
+    assert_eq!(
+        means_of(Em::new(1, MixtureStep::ClosedForm)),
+        late,
+        "unless told otherwise, for half of training"
+    );
     let mut fixed = trainable();
     fixed.train.em = Some(Em::new(1, MixtureStep::Fixed));
     let put = fit(&fixed, &data(), 2).unwrap().gmm().mixture().values().means;

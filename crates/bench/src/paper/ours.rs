@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Cell, Item, Ours, ToyRun, read_toy_runs};
+use super::{Cell, Item, Ours, ToyRun, toys::current_runs};
 use crate::{MeanSd, Plan, Record, read_records};
 
 /// A cell with both numbers.
@@ -92,11 +92,10 @@ fn of_toys(
     toy: &str,
     labelled_only: bool,
 ) -> std::result::Result<OurNumber, String> {
-    let runs =
-        read_toy_runs(&experiments.join("results").join("paper")).map_err(|error| error.to_string())?;
-    let mine = runs.iter().filter(|run| run.settings == settings && run.toy == toy);
+    let directory = experiments.join("results").join("paper");
+    let runs = current_runs(&directory, settings, toy).map_err(|error| error.to_string())?;
     let accuracy = |run: &ToyRun| 100.0 * if labelled_only { run.labelled_only } else { run.semi_supervised };
-    over_draws(&mine.map(accuracy).collect::<Vec<f64>>())
+    over_draws(&runs.iter().map(accuracy).collect::<Vec<f64>>())
 }
 
 /// Of the lines that `paper_toys.py` writes.

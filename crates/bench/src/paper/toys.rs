@@ -1,7 +1,7 @@
 //! Figures 1, 2 and 5: fits to toys by the settings of the authors' notebooks and by ours, with and without unlabelled points.
 //!
-//! A result is one line of `toys.jsonl`, written as soon as it is known; a fit whose line is there is not run again. The figures
-//! share their fits: circles and pinwheel are in both 2 and 5.
+//! A result is one line of `toys.jsonl`, written as soon as it is known; a fit whose line is there is not run again. A line of other
+//! settings than today's does not count, and is replaced. The figures share their fits: circles and pinwheel are in both 2 and 5.
 
 use std::{fs, path::Path};
 
@@ -59,6 +59,23 @@ pub fn read_toy_runs(directory: &Path) -> Result<Vec<ToyRun>> {
     text.lines().enumerate().map(parse).collect()
 }
 
+/// The runs of a toy by settings of this name that are still the settings of today.
+pub(super) fn current_runs(directory: &Path, settings: &str, toy: &str) -> Result<Vec<ToyRun>> {
+    let runs = read_toy_runs(directory)?;
+    let mine = runs.into_iter().filter(|run| run.settings == settings && run.toy == toy);
+    let current =
+        |run: &ToyRun| Ok(today(settings, toy, run.seed)?.is_some_and(|config| config == run.config));
+    mine.filter_map(|run| current(&run).map(|current| current.then_some(run)).transpose()).collect()
+}
+
+/// The fingerprint of settings as they are today; `None` for a name of a toy or of settings that there is not.
+fn today(settings: &str, toy: &str, seed: u64) -> Result<Option<String>> {
+    let setting = SETTINGS.into_iter().find(|(name, ..)| *name == settings);
+    let (Some((_, preset, labels)), Ok(toy)) = (setting, toy.parse::<ProblemName>()) else { return Ok(None) };
+    let (config, _) = demo::problem(preset, labels, toy, seed)?;
+    Ok(Some(config_of(&config, labels)))
+}
+
 /// Fits toys for `seeds` seeds from [`FIRST_SEED`] on, as far as `directory` does not have the results, and appends each result
 /// to its `toys.jsonl` when it is there. Figures of the first seed go to `toys/SETTINGS`. Returns how many were fitted.
 pub fn run_toys(
@@ -88,12 +105,11 @@ pub fn run_toys(
 /// A fingerprint of what a toy is fitted with, if its result is not known.
 fn missing(
     known: &[ToyRun],
-    (name, preset, labels): (&str, Preset, ToyLabels),
+    (name, ..): (&str, Preset, ToyLabels),
     toy: ProblemName,
     seed: u64,
 ) -> Result<Option<String>> {
-    let (config, _) = demo::problem(preset, labels, toy, seed)?;
-    let config = config_of(&config, labels);
+    let config = today(name, toy.name(), seed)?.expect("a toy and settings of the list");
     let is_it = |run: &ToyRun| {
         run.settings == name && run.toy == toy.name() && run.seed == seed && run.config == config
     };
@@ -108,10 +124,9 @@ fn config_of(config: &FitConfig, labels: ToyLabels) -> String {
 }
 
 fn append(directory: &Path, run: &Demo, settings: &str, config: &str) -> Result<()> {
-    let path = directory.join(FILE);
-    let mut text = fs::read_to_string(&path).unwrap_or_default();
+    let mut runs = read_toy_runs(directory)?;
     for solved in &run.problems {
-        let line = ToyRun {
+        let new = ToyRun {
             settings: settings.into(),
             toy: solved.dataset.name().into(),
             seed: run.seed,
@@ -120,9 +135,11 @@ fn append(directory: &Path, run: &Demo, settings: &str, config: &str) -> Result<
             labelled_only: solved.labelled_only.scores.accuracy,
             seconds: (10.0 * solved.seconds()).round() / 10.0,
         };
-        text += &(serde_json::to_string(&line).expect("plain data") + "\n");
+        runs.retain(|run| (&run.settings, &run.toy, run.seed) != (&new.settings, &new.toy, new.seed));
+        runs.push(new);
     }
-    write(&path, text.as_bytes())
+    let lines = runs.iter().map(|run| serde_json::to_string(run).expect("plain data") + "\n");
+    write(&directory.join(FILE), lines.collect::<String>().as_bytes())
 }
 
 fn write_figures(run: &Demo, directory: &Path) -> Result<()> {
@@ -162,6 +179,27 @@ mod tests {
         assert!(
             missing(&[], notebooks, pinwheel, 3).is_some() && missing(&[], random, pinwheel, 3).is_none()
         );
+    }
+
+    #[test]
+    fn runs_of_other_settings_do_not_count() {
+        let directory = tempfile::tempdir().unwrap();
+        let run = |seed, config: &str| ToyRun {
+            settings: "auto".into(),
+            toy: "moons".into(),
+            seed,
+            config: config.into(),
+            semi_supervised: 1.0,
+            labelled_only: 0.5,
+            seconds: 1.0,
+        };
+        let own = today("auto", "moons", 5).unwrap().unwrap();
+        let lines = [run(5, &own), run(6, "0"), ToyRun { settings: "gone".into(), ..run(7, &own) }];
+        let text: String = lines.iter().map(|run| serde_json::to_string(run).unwrap() + "\n").collect();
+        fs::write(directory.path().join(FILE), text).unwrap();
+        assert_eq!(current_runs(directory.path(), "auto", "moons").unwrap(), [run(5, &own)]);
+        assert!(current_runs(directory.path(), "gone", "moons").unwrap().is_empty());
+        assert!(current_runs(directory.path(), "auto", "circles").unwrap().is_empty());
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod compare;
 mod console;
 mod fixture;
 mod links;
+mod paper;
 mod prose;
 
 use std::{

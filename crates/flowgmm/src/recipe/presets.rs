@@ -31,13 +31,16 @@ const TEXT_COLUMNS: usize = 300;
 const BATCH: usize = 2000;
 /// Steps of the authors' notebooks on toys.
 const TOY_STEPS: usize = 5000;
-/// Coordinates of the two means in the authors' notebook on moons: (-r, -r) and (r, r). On circles theirs are at (r, 0) and (-r, 0),
-/// which does worse: labels at the notebooks' places, development seeds, 96.1% over eight against 97.9% over four.
+/// Coordinates of the two means in the authors' notebook on moons: (-r, -r) and (r, r). On circles theirs are at (r, 0) and (-r, 0);
+/// with sigma = softplus(1) that did worse: labels at the notebooks' places, development seeds, 96.1% over eight against 97.9% over four.
 const TOY_MEAN: f64 = 3.5;
 /// Radius of the ring of more means in their notebooks.
 const TOY_RING: f64 = 5.5;
+/// The notebooks leave sigma to the mixture of the authors' code, whose default is softplus(log(e - 1)) = 1. On circles it takes
+/// accuracy from 96.8% to 98.2% (six development seeds) where sigma = softplus(1), which the code for tables has, was used.
+const TOY_SIGMA: f64 = 1.0;
 
-/// The authors' code has sigma = softplus of this.
+/// The authors' code for tables has sigma = softplus of this.
 const CODE_SIGMA: f64 = 1.0;
 
 /// What kind of rows the paper would take these for.
@@ -80,9 +83,13 @@ impl FitConfig {
     }
 
     /// The authors' notebooks on toys in the plane: five couplings with two hidden layers of 512 (the code's nets have one
-    /// more than the paper says), two means at (-3.5, -3.5) and (3.5, 3.5) or more on a ring of radius 5.5, sigma = softplus(1),
-    /// eq. 4 and nothing else, Adam at 1e-4 with an L2 penalty of 0.01, a tenth of the rate after a half and after four fifths of 5,000 steps,
+    /// more than the paper says), two means at (-3.5, -3.5) and (3.5, 3.5) or more on a ring of radius 5.5, sigma = 1, eq. 4 and
+    /// nothing else, Adam at 1e-4 with an L2 penalty of 0.01, a tenth of the rate after a half and after four fifths of 5,000 steps,
     /// batches of n_l labelled and n_l unlabelled rows.
+    ///
+    /// Two things differ, because they do better on circles (six development seeds, 98.2%): the loss is the sum of both means of
+    /// eq. 4, where the notebooks take one mean over all rows, which doubles the weight of the penalty (97.3%); and points are scaled
+    /// to variance 1, where theirs are raw (97.2%; with both, 97.1%).
     pub fn paper_toy(data: &SemiSupervised) -> Self {
         let n_l = data.labelled().len().max(1);
         let mut config = Self::original(data);
@@ -93,7 +100,7 @@ impl FitConfig {
             2 => Means::Antipodal { distance: 2.0 * TOY_MEAN * (data.dim() as f64).sqrt() },
             _ => Means::Ring { r: TOY_RING },
         };
-        config.architecture.sigma = CODE_SIGMA.exp().ln_1p();
+        config.architecture.sigma = TOY_SIGMA;
         config.train.steps = TOY_STEPS;
         config.train.batch_labelled = n_l;
         config.train.batch_unlabelled = n_l;
@@ -206,6 +213,21 @@ mod tests {
         assert_eq!(of(&rows(10_020, 21, 20)), (7, vec![256], 3e-3, (20, 2000), 250));
         // 2,000 unlabelled rows are 10 batches of n_l = 200; 30 epochs.
         assert_eq!(of(&rows(2_200, 384, 200)), (7, vec![512], 1e-4, (200, 200), 300));
+    }
+
+    /// The notebooks' numbers: five couplings of two layers of 512, means at (3.5, 3.5) and (-3.5, -3.5), their mixture's default
+    /// sigma, batches of n_l + n_l, Adam with L2, two drops of the rate.
+    #[test]
+    fn the_toys_numbers_are_the_notebooks() {
+        let FitConfig { architecture, train, .. } = FitConfig::paper_toy(&Toy::Circles.problem(0).train);
+        assert_eq!((architecture.depth, architecture.hidden), (5, vec![512, 512]));
+        let Means::Antipodal { distance } = architecture.means else { panic!("{:?}", architecture.means) };
+        assert!((distance / 2.0 - 3.5 * 2.0_f64.sqrt()).abs() < 1e-12 && architecture.sigma == 1.0);
+        assert!(train.objective == Objective::likelihood() && train.adam.decay == Decay::L2(0.01));
+        let batches = (train.batch_labelled, train.batch_unlabelled, train.steps);
+        assert_eq!((batches, train.schedule.peak), ((11, 11, 5000), 1e-4));
+        let more = FitConfig::paper_toy(&Toy::Pinwheel.problem(0).train).architecture;
+        assert_eq!((more.means, more.sigma), (Means::Ring { r: 5.5 }, 1.0));
     }
 
     /// Appendix E: 100 epochs of batches of 64 with all labels; 3,000 passes through 1,000 labels by 32.

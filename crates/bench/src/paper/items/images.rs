@@ -66,7 +66,7 @@ fn table2() -> Item {
         title: "Table 2: images, supervised and with 1,000 labels (4,000 of CIFAR-10)",
         how: How::Plans(&["images", "paper-supervised", "paper-pi-model", "paper-images"]),
         cost: "On two cores: MNIST with 1,000 labels 3 hours (4,000 steps of the preset for CPUs), with all labels 5 minutes for \
-               FlowGMM and as long for DIGLM (1,000 steps), the Pi-model 10 minutes; colour images by 1,000 steps some 10 minutes a row. \
+               FlowGMM and as long for DIGLM (1,000 steps), the Pi-model 10 minutes; colour images by 300 steps some 4 minutes a row. \
                One plan alone: flowgmm bench experiments/PLAN.toml. The paper's model takes 14 days of two cores for MNIST. SVHN is \
                not here; CIFAR-10 as far as its batches are. The paper cites BadGAN and the Pi-model",
         data: &["mnist", "svhn", "cifar10"],
