@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +63,21 @@ def test_missing_and_wrong_columns_are_named(frame: Any, model: Any) -> None:
         model.transform(frame.selectExpr("* except (city)", "map('a', 1) as city"))
     with pytest.raises(PythonException, match="column 'a'"):
         model.transform(frame.selectExpr("* except (a)", "'much' as a")).collect()
+
+
+def test_decimals_are_scored_as_the_numbers_they_are(frame: Any, model: Any) -> None:
+    decimals = frame.selectExpr("* except (count)", "cast(count as decimal(9, 2)) as count")
+    scored = model.transform(decimals)
+    assert scored.schema["count"].dataType.simpleString() == "decimal(9,2)", "the column itself stays"
+    log_p = [row["log_p"] for row in model.transform(frame).orderBy("a").select("log_p").collect()]
+    assert [row["log_p"] for row in scored.orderBy("a").select("log_p").collect()] == log_p
+
+
+def test_a_worker_loads_what_it_needs_and_no_more() -> None:
+    """Every Python worker of every executor loads this module before its first batch."""
+    code = "import sys, flowgmm.spark._scoring; print([m for m in ('sklearn', 'pandas', 'pyspark.ml') if m in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
 
 
 def test_an_empty_frame_has_no_predictions(frame: Any, model: Any) -> None:
