@@ -54,8 +54,8 @@ impl<'a> Named<'a> {
             Self::Learner(name) => sources("crates").iter().any(|file| file.contains(&format!("\"{name}"))),
             Self::Setting(key) => read("docs/settings.md").contains(&format!("| `{key}")),
             Self::Plan(key) => {
-                let plans = sources("crates/bench/src");
-                plans.iter().any(|text| has_field(text, key) || text.contains(&format!("\"{key}\"")))
+                let option = format!("option(dataset, \"{key}\")");
+                sources("crates/bench/src").iter().any(|text| has_field(text, key) || text.contains(&option))
             }
             Self::Command(line) => command_is_there(line),
             Self::File(path) => root().join(path).is_file(),
