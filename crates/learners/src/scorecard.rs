@@ -26,21 +26,37 @@ pub const SCORECARD_ARRAYS: [&str; 4] = ["base", "column", "cut", "points"];
 pub struct Scorecard {
     dim: usize,
     base: Vec<f32>,      // [K]
-    column: Vec<u32>,    // [n_cuts]
-    cut: Vec<f32>,       // [n_cuts]
+    column: Vec<u32>,    // [n_cuts], ascending
+    cut: Vec<f32>,       // [n_cuts], ascending within a column
     points: Array2<f32>, // [n_cuts, K]
+    /// Points of the cuts of a column up to each, summed: what a row gets that reaches it, and not the next.
+    sums: Array2<f64>, // [n_cuts, K]
 }
 
 impl Scorecard {
     /// A scorecard of `dim` columns: scores `[K]` of a row below all cuts, and the steps.
     pub(crate) fn new(dim: usize, base: &[f64], steps: &[(usize, f64)], points: ArrayView2<f64>) -> Self {
-        Self {
+        let column = steps.iter().map(|&(column, _)| column as u32).collect();
+        let base = base.iter().map(|&score| single(score)).collect();
+        Self::with_sums(
             dim,
-            base: base.iter().map(|&score| single(score)).collect(),
-            column: steps.iter().map(|&(column, _)| column as u32).collect(),
-            cut: steps.iter().map(|&(_, cut)| single(cut)).collect(),
-            points: points.mapv(single),
+            base,
+            column,
+            steps.iter().map(|&(_, cut)| single(cut)).collect(),
+            points.mapv(single),
+        )
+    }
+
+    fn with_sums(dim: usize, base: Vec<f32>, column: Vec<u32>, cut: Vec<f32>, points: Array2<f32>) -> Self {
+        let mut sums = points.mapv(f64::from);
+        for at in 1..column.len() {
+            if column[at] == column[at - 1] {
+                let before = sums.row(at - 1).to_owned();
+                let mut row = sums.row_mut(at);
+                row += &before;
+            }
         }
+        Self { dim, base, column, cut, points, sums }
     }
 
     /// log p(k | x) of rows, `[n, K]`.
@@ -60,11 +76,18 @@ impl Scorecard {
     }
 
     fn add(&self, row: ArrayView1<f64>, scores: &mut [f64]) {
-        let points = self.points.as_slice().expect("rows in one piece");
-        let steps = self.column.iter().zip(&self.cut).zip(points.chunks_exact(scores.len()));
-        for ((&column, &cut), points) in steps {
-            if single(row[column as usize]) >= cut {
-                scores.iter_mut().zip(points).for_each(|(score, &points)| *score += f64::from(points));
+        let sums = self.sums.as_slice().expect("rows in one piece");
+        let mut at = 0;
+        while let Some(&column) = self.column.get(at) {
+            let value = single(row[column as usize]);
+            let (start, mut reached) = (at, 0);
+            while at < self.column.len() && self.column[at] == column {
+                reached += usize::from(value >= self.cut[at]);
+                at += 1;
+            }
+            if reached > 0 {
+                let sums = &sums[(start + reached - 1) * scores.len()..][..scores.len()];
+                scores.iter_mut().zip(sums).for_each(|(score, sum)| *score += sum);
             }
         }
     }
@@ -89,8 +112,13 @@ impl Scorecard {
         if base.iter().chain(&cut).chain(&points).any(|value| !value.is_finite()) {
             return Err(damaged("a number is not finite"));
         }
+        let in_order = |at: usize| (column[at - 1], cut[at - 1]) <= (column[at], cut[at]);
+        if !(1..column.len()).all(in_order) {
+            return Err(damaged("they are not in order"));
+        }
         let points = Array2::from_shape_vec((cut.len(), n_classes), points)
             .map_err(|_| damaged("points are missing"))?;
-        Ok(Self { dim, base, column: column.into_iter().map(|column| column as u32).collect(), cut, points })
+        let column = column.into_iter().map(|column| column as u32).collect();
+        Ok(Self::with_sums(dim, base, column, cut, points))
     }
 }

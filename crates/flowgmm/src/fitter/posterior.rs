@@ -74,7 +74,7 @@ pub(super) fn blend(
     let part = |j: usize| Part { weight: w[j], temperature: temperatures[j] };
     let together = calibrated.as_ref().map(|parts| {
         // They have their temperatures already.
-        let parts = parts.iter().zip(w).map(|(p, weight)| (Part { weight, temperature: 1.0 }, p.clone()));
+        let parts = parts.iter().zip(w).map(|(p, weight)| (Part { weight, temperature: 1.0 }, p.ln()));
         blended(parts)
     });
     let own_temperature =

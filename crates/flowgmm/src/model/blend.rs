@@ -11,11 +11,13 @@
 
 use flowgmm_core::Container;
 use flowgmm_learners::{FOREST_ARRAYS, Forest, Logistic, SCORECARD_ARRAYS, Scorecard};
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, s};
+use rayon::prelude::*;
 use semisup::metrics::log_softmax;
 use serde::{Deserialize, Serialize};
 
-use crate::teachers;
+/// Rows of a chunk of parallel work.
+const CHUNK: usize = 1024;
 
 /// The experts beside the flow, and what each part counts.
 #[derive(Clone, Debug, PartialEq)]
@@ -123,13 +125,9 @@ impl Blend {
         regression: Option<Array2<f64>>,
         x: ArrayView2<f64>,
     ) -> Array2<f64> {
-        let naive_bayes = self.experts.naive_bayes.as_ref().map(|card| card.log_probs(x).exp());
-        let parts = [
-            Some(flow.exp()),
-            Some(self.experts.forest.smoothed(x)),
-            regression.map(|log_p| log_p.exp()),
-            naive_bayes,
-        ];
+        let naive_bayes = self.experts.naive_bayes.as_ref().map(|card| card.log_probs(x));
+        let trees = self.experts.forest.smoothed(x).ln();
+        let parts = [Some(flow.to_owned()), Some(trees), regression, naive_bayes];
         let parts = self.weights.parts().into_iter().zip(parts);
         blended(parts.filter_map(|(part, p)| Some((part, p?))))
     }
@@ -202,16 +200,36 @@ fn take<const N: usize>(
     Ok(arrays)
 }
 
-/// log m `[n, K]` of the probabilities `[n, K]` of some parts.
+/// log m `[n, K]` of the log-probabilities `[n, K]` of some parts.
 pub(crate) fn blended(parts: impl IntoIterator<Item = (Part, Array2<f64>)>) -> Array2<f64> {
-    let tempered = parts.into_iter().map(|(part, p)| {
-        let p = if part.temperature == 1.0 { p } else { teachers::tempered(p, part.temperature) };
-        p * part.weight
+    let parts: Vec<(Part, Array2<f64>)> = parts.into_iter().collect();
+    let mut log_m = Array2::zeros(parts[0].1.dim());
+    let chunks: Vec<_> = log_m.axis_chunks_iter_mut(Axis(0), CHUNK).enumerate().collect();
+    chunks.into_par_iter().for_each(|(chunk, mut log_m)| {
+        let rows = chunk * CHUNK..chunk * CHUNK + log_m.nrows();
+        for (part, log_p) in &parts {
+            add(*part, log_p.slice(s![rows.clone(), ..]), &mut log_m);
+        }
+        // A flow that is certain, alone: a probability that underflows stays a finite logarithm. `max` would make it of a NaN,
+        // too, and a class of a row that cannot be scored.
+        log_m.mapv_inplace(|m| if m < f64::MIN_POSITIVE { f64::MIN_POSITIVE.ln() } else { m.ln() });
     });
-    let m = tempered.reduce(|sum, part| sum + part).expect("a part");
-    // A flow that is certain, alone: a probability that underflows stays a finite logarithm. `max` would make it of a NaN, too,
-    // and a class of a row that cannot be scored.
-    m.mapv_into(|m| if m < f64::MIN_POSITIVE { f64::MIN_POSITIVE.ln() } else { m.ln() })
+    log_m
+}
+
+/// Adds the weighted probabilities of a part.
+fn add(part: Part, log_p: ArrayView2<f64>, sum: &mut ArrayViewMut2<f64>) {
+    for (log_p, mut sum) in log_p.rows().into_iter().zip(sum.rows_mut()) {
+        if part.temperature == 1.0 {
+            sum.zip_mut_with(&log_p, |sum, log_p| *sum += part.weight * log_p.exp());
+            continue;
+        }
+        // The largest is 0 before the exponential, so that not all of them underflow.
+        let most = log_p.fold(f64::NEG_INFINITY, |a, &b| a.max(b));
+        let p = |log_p: f64| ((log_p - most) / part.temperature).exp();
+        let scale = part.weight / log_p.iter().map(|&log_p| p(log_p)).sum::<f64>();
+        sum.zip_mut_with(&log_p, |sum, &log_p| *sum += scale * p(log_p));
+    }
 }
 
 /// log p(k | x) of log m(k | x).
@@ -227,9 +245,9 @@ mod tests {
 
     #[test]
     fn a_certain_flow_stays_finite_and_a_row_without_scores_has_none() {
-        let flow = array![[0.0, -2000.0], [f64::NAN, f64::NAN]].exp();
+        let flow = array![[0.0, -2000.0], [f64::NAN, f64::NAN]];
         for temperature in [1.0, 1.7] {
-            let (flow, trees) = (flow.clone(), array![[1.0, 0.0], [0.5, 0.5]]);
+            let (flow, trees) = (flow.clone(), array![[1.0f64, 0.0], [0.5, 0.5]].ln());
             let part = Part { weight: 0.5, temperature };
             let log_m = blended([(part, flow), (part, trees)]);
             assert!(log_m.row(0).iter().all(|v| v.is_finite()) && log_m.row(1).iter().all(|v| v.is_nan()));
