@@ -232,7 +232,7 @@ impl Recipe {
         );
         self.note("size", choice, format!("{n} rows of {} columns, {k} classes", data.dim()));
         if data.unlabelled().len() > TAUGHT {
-            let why = format!("graphs of more rows take too long; the flow learns from all {n} rows");
+            let why = "graphs of more rows take too long; the flow learns from the other rows, too";
             self.note("sample", format!("teachers see the labels and {TAUGHT} unlabelled rows"), why);
         }
     }
