@@ -4,7 +4,7 @@ use crate::coupling::Coupling;
 use crate::panel::{Panel, chunks, panels};
 use crate::pool::{Buffer, Pool};
 use crate::simd::{Lane, ZERO};
-use rayon::prelude::*;
+use crate::threads;
 
 /// Multiply-adds below which waking other threads costs more than they save.
 const PARALLEL_WORK: usize = 2_000_000;
@@ -200,10 +200,10 @@ impl Chain {
     /// Runs the tasks of a pass over `n` rows, on all threads if that pays. Tasks share nothing.
     pub(crate) fn for_each<T: Send>(&self, n: usize, tasks: &mut [T], run: impl Fn(&mut T) + Sync + Send) {
         let work = n * self.couplings.iter().map(Coupling::n_params).sum::<usize>();
-        if work < PARALLEL_WORK || tasks.len() < 2 || rayon::current_num_threads() < 2 {
+        if work < PARALLEL_WORK {
             tasks.iter_mut().for_each(run);
         } else {
-            tasks.par_iter_mut().with_max_len(1).for_each(run);
+            threads::for_each(tasks, run);
         }
     }
 

@@ -24,6 +24,7 @@
 //! | `gradients` | the backward pass of the chain                              |
 //! | `panel`     | how rows are split, and moved in and out of panels          |
 //! | `pool`      | the reused buffers                                          |
+//! | `threads`   | tasks on all threads, each on the same one from call to call    |
 //! | `dense`     | matrix products on panels                                   |
 //! | `weights`   | the gradient of a linear layer's weights                    |
 //! | `dots`      | the same for narrow layers                                  |
@@ -67,11 +68,12 @@ mod pointwise;
 mod pool;
 pub mod reference;
 mod simd;
+mod threads;
 mod transpose;
 mod trees;
 mod weights;
 
-pub use adam::{AdamState, AdamStep, adam, sum_of_squares};
+pub use adam::{AdamState, AdamStep, adam, sums_of_squares};
 pub use chain::{Chain, Memory, Tape};
 pub use coupling::{Coupling, Form};
 pub use gradients::Gradients;

@@ -1,4 +1,7 @@
 //! Buffers kept between calls: a training step otherwise spends its time on page faults.
+//!
+//! What a thread took, it gets again, and buffers of one size come back in the order in which they were dropped: a step
+//! like the one before finds every buffer in the cache of the core that will write to it (see [`crate::threads`]).
 
 use crate::simd::{Lane, ZERO};
 use std::ops::{Deref, DerefMut};
@@ -10,17 +13,28 @@ const IDLE_LANES: usize = 1 << 22;
 
 /// A shared stock of buffers.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Pool(Arc<Mutex<Vec<Vec<Lane>>>>);
+pub(crate) struct Pool(Arc<Mutex<Vec<Idle>>>);
+
+/// A buffer that nobody uses.
+#[derive(Debug)]
+struct Idle {
+    lanes: Vec<Lane>,
+    /// The thread of the pool that took it, or none for others.
+    by: Option<usize>,
+}
 
 impl Pool {
     /// A buffer of `len` lanes with arbitrary contents; it comes back to the pool when dropped.
     pub(crate) fn take(&self, len: usize) -> Buffer {
+        let by = rayon::current_thread_index();
         let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Best fit, so that a small request does not use up a large buffer.
-        let fit = (0..idle.len()).filter(|&i| idle[i].len() >= len).min_by_key(|&i| idle[i].len());
-        let lanes = fit.map(|i| idle.swap_remove(i));
+        let fit = (0..idle.len())
+            .filter(|&i| idle[i].lanes.len() >= len)
+            .min_by_key(|&i| (idle[i].lanes.len(), idle[i].by != by));
+        let lanes = fit.map(|i| idle.remove(i).lanes);
         drop(idle);
-        Buffer { lanes: lanes.unwrap_or_else(|| vec![ZERO; len]), len, pool: self.clone() }
+        Buffer { lanes: lanes.unwrap_or_else(|| vec![ZERO; len]), len, by, pool: self.clone() }
     }
 }
 
@@ -29,6 +43,7 @@ impl Pool {
 pub(crate) struct Buffer {
     lanes: Vec<Lane>,
     len: usize,
+    by: Option<usize>,
     pool: Pool,
 }
 
@@ -48,9 +63,9 @@ impl DerefMut for Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         let mut idle = self.pool.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let held: usize = idle.iter().map(Vec::len).sum();
+        let held: usize = idle.iter().map(|idle| idle.lanes.len()).sum();
         if held + self.lanes.len() <= IDLE_LANES {
-            idle.push(std::mem::take(&mut self.lanes));
+            idle.push(Idle { lanes: std::mem::take(&mut self.lanes), by: self.by });
         }
     }
 }

@@ -43,6 +43,12 @@ pub(crate) fn flat_mut(lanes: &mut [Lane]) -> &mut [f32] {
     unsafe { std::slice::from_raw_parts_mut(lanes.as_mut_ptr().cast(), 16 * lanes.len()) }
 }
 
+/// Numbers as lanes, as far as they are aligned like them: what comes before, the lanes, what comes after.
+pub(crate) fn lanes_of(numbers: &mut [f32]) -> (&mut [f32], &mut [Lane], &mut [f32]) {
+    // SAFETY: a Lane is exactly sixteen f32 without padding, and any f32 is a valid one.
+    unsafe { numbers.align_to_mut() }
+}
+
 /// The operations a kernel may use. Methods are sound only inside [`dispatch`], which checks the CPU.
 pub(crate) trait Lanes {
     /// A register (or registers) holding sixteen values.
@@ -62,6 +68,14 @@ pub(crate) trait Lanes {
     fn fma1(a: f32, b: f32, c: f32) -> f32;
     /// Asks for a cache line; any address is fine, nothing is read.
     fn prefetch(address: *const f32);
+    /// A store past the caches, to be closed by [`Lanes::end_of_stream`] before another thread may look.
+    #[inline(always)]
+    fn stream(from: &Lane, to: &mut Lane) {
+        *to = *from;
+    }
+    /// Lets other threads see what was streamed.
+    #[inline(always)]
+    fn end_of_stream() {}
     /// The bits of `v`, of which only `kept` stay where not `x <= threshold`.
     fn clear_above(v: Self::V, x: Self::V, threshold: f32, kept: u32) -> Self::V;
     /// Four numbers of each of sixteen rows, by columns.

@@ -1,40 +1,75 @@
-//! The optimiser's one pass over a parameter vector.
+//! The optimiser's one pass over all parameter vectors.
 
 use burn_flex::Flex;
 use burn_tensor::{DType, Tensor};
 use flowgmm_kernels::{AdamState, AdamStep};
 
-use super::{Plain, applies, plain, values};
+use super::{Plain, applies, plain, slices, values};
 
-/// ||g||^2 of a gradient by the kernel.
-pub(crate) fn sum_of_squares(gradient: &Tensor<1>) -> Option<f64> {
-    applies(gradient).then(|| flowgmm_kernels::sum_of_squares(values(&plain(gradient.clone()))))
+/// ||g||^2 of each gradient by the kernel.
+pub(crate) fn sums_of_squares(gradients: &[Tensor<1>]) -> Option<Vec<f64>> {
+    gradients.iter().all(applies).then(|| {
+        let gradients: Vec<Plain> = gradients.iter().map(|gradient| plain(gradient.clone())).collect();
+        flowgmm_kernels::sums_of_squares(&slices(&gradients))
+    })
 }
 
-/// One pass of Adam by the kernel, in place wherever the vectors are held only once. `ema` may be absent.
-pub(crate) fn adam(
-    [theta, m, v]: [&mut Tensor<1>; 3],
-    mut ema: Option<&mut Tensor<1>>,
-    gradient: &Tensor<1>,
-    step: &AdamStep,
-) -> Option<()> {
-    if !applies(theta) {
-        return None;
+/// One vector of parameters with what the optimiser knows of it; `ema` may be absent.
+pub(crate) struct Vector<'a> {
+    pub theta: &'a mut Tensor<1>,
+    pub m: &'a mut Tensor<1>,
+    pub v: &'a mut Tensor<1>,
+    pub ema: Option<&'a mut Tensor<1>>,
+    pub gradient: &'a Tensor<1>,
+}
+
+/// One pass of Adam by the kernel, in place wherever the vectors are held only once; the vectors themselves where only
+/// composed operations work.
+pub(crate) fn adam<'a>(mut vectors: Vec<Vector<'a>>, step: &AdamStep) -> Result<(), Vec<Vector<'a>>> {
+    if !vectors.iter().all(|vector| applies(vector.theta)) {
+        return Err(vectors);
     }
-    let gradient = plain(gradient.clone());
-    let mut owned = [take(theta), take(m), take(v)];
-    let mut average = ema.as_deref_mut().map(take);
-    {
-        let [theta, m, v] = owned.each_mut().map(|t| t.storage_mut::<f32>());
-        let ema = average.as_mut().map_or(&mut [] as &mut [f32], |t| t.storage_mut::<f32>());
-        flowgmm_kernels::adam(AdamState { theta, m, v, ema, gradient: values(&gradient) }, step);
+    let mut taken: Vec<Taken> = vectors.iter_mut().map(Taken::from).collect();
+    flowgmm_kernels::adam(taken.iter_mut().map(Taken::state).collect(), step);
+    for (vector, Taken { theta, m, v, ema, .. }) in vectors.into_iter().zip(taken) {
+        let [theta, m, v] = [theta, m, v].map(Tensor::from_primitive::<Flex>);
+        (*vector.theta, *vector.m, *vector.v) = (theta, m, v);
+        if let (Some(to), Some(ema)) = (vector.ema, ema) {
+            *to = Tensor::from_primitive::<Flex>(ema);
+        }
     }
-    let [new_theta, new_m, new_v] = owned.map(Tensor::from_primitive::<Flex>);
-    (*theta, *m, *v) = (new_theta, new_m, new_v);
-    if let (Some(ema), Some(average)) = (ema, average) {
-        *ema = Tensor::from_primitive::<Flex>(average);
+    Ok(())
+}
+
+/// The storages of a [`Vector`].
+struct Taken {
+    theta: Plain,
+    m: Plain,
+    v: Plain,
+    ema: Option<Plain>,
+    gradient: Plain,
+}
+
+impl Taken {
+    fn from(vector: &mut Vector) -> Self {
+        Self {
+            theta: take(vector.theta),
+            m: take(vector.m),
+            v: take(vector.v),
+            ema: vector.ema.as_deref_mut().map(take),
+            gradient: plain(vector.gradient.clone()),
+        }
     }
-    Some(())
+
+    fn state(&mut self) -> AdamState<'_> {
+        AdamState {
+            theta: self.theta.storage_mut::<f32>(),
+            m: self.m.storage_mut::<f32>(),
+            v: self.v.storage_mut::<f32>(),
+            ema: self.ema.as_mut().map_or(&mut [], |ema| ema.storage_mut::<f32>()),
+            gradient: values(&self.gradient),
+        }
+    }
 }
 
 /// A vector's storage, leaving a placeholder, so that it can be written in place.

@@ -31,7 +31,7 @@ use burn_tensor::{DType, Tensor, TensorData};
 
 use crate::theta::Theta;
 
-pub(crate) use adam::{adam, sum_of_squares};
+pub(crate) use adam::{Vector, adam, sums_of_squares};
 pub(crate) use chain::{forward, inverse, separate};
 pub(crate) use convolution::convolution;
 pub(crate) use couplings::Couplings;

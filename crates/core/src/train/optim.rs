@@ -10,7 +10,10 @@ use burn_tensor::Tensor;
 use flowgmm_kernels::AdamStep;
 use serde::{Deserialize, Serialize};
 
-use crate::{fused, tensor::to_vec};
+use crate::{
+    fused::{self, Vector},
+    tensor::to_vec,
+};
 
 /// Where weight decay acts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -65,9 +68,8 @@ impl Adam {
 
     /// ||g|| over all gradients.
     pub fn norm(gradients: &[Tensor<1>]) -> f64 {
-        let by_kernel: Option<Vec<f64>> = gradients.iter().map(fused::sum_of_squares).collect();
         // Elsewhere one read for all vectors: reading from a GPU is slow.
-        let squares = by_kernel.unwrap_or_else(|| {
+        let squares = fused::sums_of_squares(gradients).unwrap_or_else(|| {
             let squares = gradients.iter().map(|g| g.clone().square().sum_dim(0)).collect();
             to_vec(&Tensor::cat(squares, 0))
         });
@@ -106,13 +108,15 @@ impl Adam {
             keep: keep as f32,
             average: slowness as f32,
         };
-        for (i, (theta, g)) in thetas.iter_mut().zip(gradients).enumerate() {
-            let mut ema = average.as_mut().map(|a| &mut a.thetas[i]);
-            let (m, v) = (&mut self.m[i], &mut self.v[i]);
-            if fused::adam([theta, m, v], ema.as_deref_mut(), g, &step).is_some() {
-                continue;
-            }
-            let g = g.clone() * shrink + theta.clone() * l2;
+        let mut averages = average.as_mut().map(|average| average.thetas.iter_mut());
+        let moments = self.m.iter_mut().zip(&mut self.v);
+        let vectors = thetas.iter_mut().zip(gradients).zip(moments).map(|((theta, gradient), (m, v))| {
+            let ema = averages.as_mut().and_then(Iterator::next);
+            Vector { theta, m, v, ema, gradient }
+        });
+        let Err(vectors) = fused::adam(vectors.collect(), &step) else { return };
+        for Vector { theta, m, v, ema, gradient } in vectors {
+            let g = gradient.clone() * shrink + theta.clone() * l2;
             *m = m.clone() * beta1 + g.clone() * (1.0 - beta1);
             *v = v.clone() * beta2 + g.square() * (1.0 - beta2);
             let root = (v.clone() / correct2).sqrt().add_scalar(epsilon);

@@ -117,9 +117,10 @@ fn step(model: Rc<Model>) -> impl FnMut() {
             let mut into: Vec<&mut [f32]> = grads.iter_mut().map(Vec::as_mut_slice).collect();
             model.chain.backward_thetas_into(&thetas, &tape, &model.grad_out, &mut into);
         }
-        for (((theta, m), v), gradient) in thetas.iter_mut().zip(&mut m).zip(&mut v).zip(&grads) {
-            adam(AdamState { theta, m, v, ema: &mut [], gradient }, &STEP);
-        }
+        let vectors = thetas.iter_mut().zip(&mut m).zip(&mut v).zip(&grads);
+        let states =
+            vectors.map(|(((theta, m), v), gradient)| AdamState { theta, m, v, ema: &mut [], gradient });
+        adam(states.collect(), &STEP);
     }
 }
 

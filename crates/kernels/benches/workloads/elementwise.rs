@@ -1,7 +1,7 @@
 //! The kernels that move memory more than they compute: mixture and Adam.
 
 use super::{Work, chain::STEP, draw};
-use flowgmm_kernels::{AdamState, Gaussians, Tail, adam, sum_of_squares};
+use flowgmm_kernels::{AdamState, Gaussians, Tail, adam, sums_of_squares};
 use std::hint::black_box;
 
 /// W1's and W2's head: two and four Gaussians.
@@ -57,13 +57,13 @@ pub fn optimiser() -> Vec<Work> {
     let (mut theta, mut m, mut v, mut ema) = (draw(N, 1.0, 2), vec![0.0; N], vec![0.0; N], vec![0.0; N]);
     let step = move || {
         let (theta, m, v, ema) = (&mut theta[..], &mut m[..], &mut v[..], &mut ema[..]);
-        adam(AdamState { theta, m, v, ema, gradient: &gradient }, &STEP);
+        adam(vec![AdamState { theta, m, v, ema, gradient: &gradient }], &STEP);
     };
     // 3 for g, 3 for m, 4 for v, 6 for theta with a root and a division, 3 for the average.
     vec![
         Work::new("adam", SHAPE, 19.0 * N as f64, step).moving(9.0 * 4.0 * N as f64),
         Work::new("sum_of_squares", SHAPE, 2.0 * N as f64, move || {
-            black_box(sum_of_squares(&squares));
+            black_box(sums_of_squares(&[&squares]));
         })
         .moving(4.0 * N as f64),
     ]

@@ -8,7 +8,7 @@ use super::Conv;
 use super::activations::{Activations, Shape};
 use super::product::pieces;
 use crate::simd::Lane;
-use rayon::prelude::*;
+use crate::threads;
 use std::ops::Range;
 
 /// 4x4 tiles of a group at most, unless one row of an image has more.
@@ -110,9 +110,5 @@ pub(crate) fn for_each<T: Send, R: Send>(
     run: impl Fn(T) -> R + Sync + Send,
 ) -> Vec<R> {
     let work = shape.n * shape.plane() * conv.in_channels * conv.out_channels * conv.kernel.taps();
-    if work < PARALLEL_WORK || tasks.len() < 2 || rayon::current_num_threads() < 2 {
-        tasks.into_iter().map(run).collect()
-    } else {
-        tasks.into_par_iter().with_max_len(1).map(run).collect()
-    }
+    if work < PARALLEL_WORK { tasks.into_iter().map(run).collect() } else { threads::map(tasks, run) }
 }

@@ -60,6 +60,16 @@ impl Lanes for Avx512 {
         // SAFETY: a prefetch of any address is harmless.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) }
     }
+    #[inline(always)]
+    fn stream(from: &Lane, to: &mut Lane) {
+        // SAFETY: see above.
+        unsafe { _mm512_stream_ps(to.0.as_mut_ptr(), _mm512_load_ps(from.0.as_ptr())) }
+    }
+    #[inline(always)]
+    fn end_of_stream() {
+        // SAFETY: a fence has no conditions.
+        unsafe { _mm_sfence() }
+    }
     type R = __m512;
     const WIDTH: usize = 16;
     #[inline(always)]
@@ -207,6 +217,21 @@ impl Lanes for Avx2 {
     fn prefetch(address: *const f32) {
         // SAFETY: a prefetch of any address is harmless.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) }
+    }
+    #[inline(always)]
+    fn stream(from: &Lane, to: &mut Lane) {
+        for half in [0, 8] {
+            // SAFETY: see above; both halves are eight numbers inside their lanes, aligned to 32 bytes.
+            unsafe {
+                let eight = _mm256_load_ps(from.0.as_ptr().add(half));
+                _mm256_stream_ps(to.0.as_mut_ptr().add(half), eight);
+            }
+        }
+    }
+    #[inline(always)]
+    fn end_of_stream() {
+        // SAFETY: a fence has no conditions.
+        unsafe { _mm_sfence() }
     }
     type R = __m256;
     const WIDTH: usize = 8;

@@ -76,7 +76,7 @@ fn update<D: Dimension>(
         ema: &mut [],
         gradient: gradient.as_slice().expect("just made so"),
     };
-    adam(state, step);
+    adam(vec![state], step);
 }
 
 #[cfg(test)]

@@ -219,10 +219,10 @@ impl Training {
             keep: 1.,
             average: 0.,
         };
-        for (at, gradient) in gradient.iter().enumerate() {
-            let (theta, m, v) = (&mut self.weights[at], &mut self.m[at], &mut self.v[at]);
-            adam(AdamState { theta, m, v, ema: &mut [], gradient }, &step);
-        }
+        let moments = self.m.iter_mut().zip(&mut self.v);
+        let states = (self.weights.iter_mut().zip(moments).zip(gradient))
+            .map(|((theta, (m, v)), gradient)| AdamState { theta, m, v, ema: &mut [], gradient });
+        adam(states.collect(), &step);
     }
 }
 
