@@ -9,9 +9,13 @@
 
 use std::ops::Range;
 
-use flowgmm_core::{SCORING_BATCH, tensor::to_array};
+use flowgmm_core::{
+    SCORING_BATCH,
+    tensor::{Place, to_array},
+};
 use flowgmm_data::{Cells, Column, Frame};
-use ndarray::{Array1, Array2, ArrayView2, s};
+use ndarray::{Array1, Array2, ArrayView2, Axis, concatenate, s};
+use rayon::prelude::*;
 use semisup::metrics::{arg_max, log_sum_exp};
 
 use super::{Model, Tempering, blend};
@@ -99,26 +103,49 @@ impl Predictions {
     }
 }
 
+/// What the flow says of a batch, and the regression, log p(k | x) `[n, K]`.
+struct Pass {
+    flow: Predictions,
+    regressed: Option<Array2<f64>>,
+}
+
+impl Pass {
+    /// Those of all batches, one after the other; none without a batch.
+    fn joined(mut passes: Vec<Self>) -> Option<Self> {
+        if passes.len() < 2 {
+            return passes.pop();
+        }
+        let joined = |of: &dyn Fn(&Self) -> ArrayView2<f64>| {
+            let parts: Vec<_> = passes.iter().map(of).collect();
+            concatenate(Axis(0), &parts).expect("batches of the same columns")
+        };
+        let flow = Predictions {
+            log_probs: joined(&|pass| pass.flow.log_probs.view()),
+            logits: joined(&|pass| pass.flow.logits.view()),
+            log_conditional: joined(&|pass| pass.flow.log_conditional.view()),
+            log_marginal: passes.iter().flat_map(|pass| pass.flow.log_marginal.iter().copied()).collect(),
+            z: joined(&|pass| pass.flow.z.view()),
+        };
+        let of_all = passes.iter().map(|pass| pass.regressed.as_ref().map(|of| of.view()));
+        let regressed = of_all.collect::<Option<Vec<_>>>();
+        let regressed =
+            regressed.map(|parts| concatenate(Axis(0), &parts).expect("batches of the same columns"));
+        Some(Self { flow, regressed })
+    }
+}
+
 impl Model {
     /// Class probabilities, densities and latent points of rows `[n, dim]`, from one pass through the flow.
     pub fn score(&self, x: ArrayView2<f64>) -> Predictions {
-        let (n, k) = (x.nrows(), self.classes.len());
-        let (mut log_joint, mut z) = (Array2::zeros((n, k)), Array2::zeros((n, self.gmm.dim())));
-        let regression = self.blend.as_ref().and_then(|blend| blend.experts.regression.as_ref());
-        let mut regressed = regression.map(|_| Array2::zeros((n, k)));
+        let batches: Vec<ArrayView2<f64>> = x.axis_chunks_iter(Axis(0), SCORING_BATCH).collect();
+        // Batches side by side: what lies between the kernels of one takes a thread alone. A GPU has its own order.
         let place = self.gmm.place();
-        for start in (0..n).step_by(SCORING_BATCH) {
-            let rows = s![start..(start + SCORING_BATCH).min(n), ..];
-            let prepared = self.preprocess.apply(x.slice(rows));
-            if let Some((regression, all)) = regression.zip(regressed.as_mut()) {
-                all.slice_mut(rows).assign(&regression.log_probs(prepared.view()));
-            }
-            let densities = self.gmm.densities(place.rows(prepared.view()));
-            log_joint.slice_mut(rows).assign(&to_array(&densities.log_joint()));
-            z.slice_mut(rows).assign(&to_array(&densities.z));
-        }
-        let gain = self.preprocess.log_density_gain(x);
-        let flow = self.posterior(log_joint, gain, z);
+        let passes: Vec<Pass> = if batches.len() > 1 && place.device == Place::cpu().device {
+            batches.into_par_iter().map(|batch| self.pass(batch)).collect()
+        } else {
+            batches.into_iter().map(|batch| self.pass(batch)).collect()
+        };
+        let Pass { flow, regressed } = Pass::joined(passes).unwrap_or_else(|| self.pass(x));
         match &self.blend {
             None => flow,
             Some(blend) => {
@@ -127,6 +154,17 @@ impl Model {
                 Predictions { log_probs, logits, ..flow }
             }
         }
+    }
+
+    /// What the flow and the regression in its space say of rows.
+    fn pass(&self, x: ArrayView2<f64>) -> Pass {
+        let prepared = self.preprocess.apply(x);
+        let regression = self.blend.as_ref().and_then(|blend| blend.experts.regression.as_ref());
+        let regressed = regression.map(|regression| regression.log_probs(prepared.view()));
+        let densities = self.gmm.densities(self.gmm.place().rows(prepared.view()));
+        let gain = self.preprocess.log_density_gain(x);
+        let flow = self.posterior(to_array(&densities.log_joint()), gain, to_array(&densities.z));
+        Pass { flow, regressed }
     }
 
     /// The flow's posterior of log p(x, k) `[n, K]`, which is in the flow's units; `gain` is what log p(x) gains in the user's.
