@@ -71,7 +71,7 @@ pub fn predict<'a>(model: &'a Model, source: &Source) -> Result<PredictedChunks<
     if chunks.n_images().is_some() && !source.kept().is_empty() {
         return Err(Error::Request("columns can be kept of tables only, and these are images".into()));
     }
-    Ok(PredictedChunks { model, chunks, kept: source.kept().to_vec(), observer: None })
+    Ok(PredictedChunks { model, chunks, kept: source.kept().to_vec(), observer: None, ahead: None })
 }
 
 /// Scores several sets of rows `[n_i, dim]` in one pass: what [`predict`] gives for each alone, to the last bit. A set with a row
@@ -103,6 +103,8 @@ pub struct PredictedChunks<'a> {
     chunks: Chunks<'a>,
     kept: Vec<String>,
     observer: Option<&'a mut dyn Observer>,
+    /// What was read while the last chunk was scored.
+    ahead: Option<Result<Option<Chunk>>>,
 }
 
 impl<'a> PredictedChunks<'a> {
@@ -122,10 +124,20 @@ impl<'a> PredictedChunks<'a> {
         self.chunks.into_warnings()
     }
 
+    fn read(&mut self) -> Result<Option<Chunk>> {
+        self.chunks.next(observer(&mut self.observer, &mut ()))
+    }
+
     fn next_chunk(&mut self) -> Result<Option<Predicted>> {
-        let Some(chunk) = self.chunks.next(observer(&mut self.observer, &mut ()))? else { return Ok(None) };
-        let Chunk { x, names, frame, .. } = chunk;
-        let predictions = self.model.score(x.view());
+        let read = self.ahead.take().unwrap_or_else(|| self.read());
+        let Some(Chunk { x, names, frame, .. }) = read? else { return Ok(None) };
+        // Encoding a table takes one thread: meanwhile the others have something to do.
+        let (model, mut predictions) = (self.model, None);
+        rayon::in_place_scope(|scope| {
+            scope.spawn(|_| predictions = Some(model.score(x.view())));
+            self.ahead = Some(self.read());
+        });
+        let predictions = predictions.expect("a scope ends when all of its work is done");
         predictions.check(self.chunks.name(), &names)?;
         Ok(Some(Predicted { predictions, names, frame, kept: self.kept.clone() }))
     }

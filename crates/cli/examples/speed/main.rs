@@ -1,6 +1,6 @@
 //! Times the workloads of the peers' benchmark through the public API; prints one JSON line per workload.
 //!
-//!     cargo run --release --example speed -- [W1 W2-200 W2-2000 W3 W4a W4b]
+//!     cargo run --release --example speed -- [W1 W2-200 W2-2000 W3 W4a W4b peak]
 //!     cargo run --release --example speed -- --doubled
 //!     cargo run --release --example speed -- --scaling [DIRECTORY [MOST_ROWS]]
 //!     cargo run --release --example speed -- --small DATA [DIRECTORY]
@@ -10,8 +10,9 @@
 //!
 //! A training step is forward, loss, backward and Adam. W1: 2000 rows, dim 21, hidden 256, 7 couplings, 2 classes;
 //! W2: 200 or 2000 rows, dim 768, hidden 512, 7 couplings, 4 classes; W4a and W4b score 100k and 20k rows of W1's and
-//! W2's model in batches of 2000 (class posterior and log p(x)); W3 is forward and backward of four residual blocks. ITERS and
-//! THREADS are read from the environment.
+//! W2's model in batches of 2000 (class posterior and log p(x)); W3 is forward and backward of four residual blocks; `peak` is ten
+//! GFLOP of multiply-adds on registers, what everything else is measured by. ITERS and THREADS are read from the environment.
+//! `experiments/peers.py` does the same with PyTorch and JAX.
 
 mod scaling;
 mod small;
@@ -69,6 +70,7 @@ fn times(works: &[String], iterations: usize) {
             "W3" => convolution(iterations),
             "W4a" => scoring(&Shape { rows: 100_000, ..TABULAR }, iterations),
             "W4b" => scoring(&Shape { rows: 20_000, ..EMBEDDINGS }, iterations),
+            "peak" => measure(1, iterations, peak),
             other => {
                 eprintln!("{other}: not timed here");
                 continue;
@@ -79,6 +81,13 @@ fn times(works: &[String], iterations: usize) {
             serde_json::json!({"engine": "flowgmm", "work": work, "ms": timing.0, "min_ms": timing.1})
         );
     }
+}
+
+/// Ten GFLOP on all threads.
+fn peak() {
+    let one = flowgmm_kernels::fma_peak(1);
+    let rounds = (1e10 / one / rayon::current_num_threads() as f64) as usize;
+    rayon::broadcast(|_| flowgmm_kernels::fma_peak(rounds));
 }
 
 /// A workload: rows of `dim` columns through `depth` couplings with these hidden layers.

@@ -101,7 +101,8 @@ fn fill(results: &Results, name: &str) -> Result<String, String> {
         "trust" => tables::trust(results)?,
         "detection" => tables::detection(results)?,
         "scaling" => tables::scaling(results)?,
-        "peers" => tables::peers(results)?,
+        "peers" => tables::peers(results, "avx512")?,
+        "peers-avx2" => tables::peers(results, "avx2")?,
         "paper-items" => tables::paper(&results.root),
         _ => match name.strip_prefix("figure:") {
             Some(figure) => figures::shown(results, figure)?,

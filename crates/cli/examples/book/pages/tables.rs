@@ -199,9 +199,9 @@ pub fn scaling(results: &Results) -> Result<String, String> {
 }
 
 /// Milliseconds beside PyTorch and JAX.
-pub fn peers(results: &Results) -> Result<String, String> {
-    let stored = results.json("speed/peers.json")?;
-    let rows = stored["rows"].as_array().ok_or("peers.json has no rows")?;
+pub fn peers(results: &Results, instruction_set: &str) -> Result<String, String> {
+    let stored = results.json(&format!("speed/peers-{instruction_set}.json"))?;
+    let rows = stored["rows"].as_array().ok_or("the peers' times have no rows")?;
     let mut out = String::from(
         "| work | flowgmm, ms | PyTorch, as the authors write it | PyTorch, halves split | PyTorch, compiled | JAX |\n\
          |---|---|---|---|---|---|\n",
@@ -210,7 +210,8 @@ pub fn peers(results: &Results) -> Result<String, String> {
         let times = |key: &str| row[key].as_f64().map_or("–".into(), |times| format!("{times:.1}×"));
         let work = row["work"].as_str().unwrap_or_default();
         let peers = ["authors", "torch", "compiled", "jax"].map(times).join(" | ");
-        out += &format!("| {work} | {} | {peers} |\n", row["ms"]);
+        let ms = row["ms"].as_f64().unwrap_or(f64::NAN);
+        out += &format!("| {work} | {ms:.digits$} | {peers} |\n", digits = usize::from(ms < 100.0));
     }
     Ok(out)
 }
