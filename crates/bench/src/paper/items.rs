@@ -66,7 +66,9 @@ fn toy_cells(toy: &'static str) -> Vec<Cell> {
     ];
     if ["moons", "circles"].contains(&toy) {
         cells.push(of("the same, labels drawn at random", "paper-toy-random", false));
-        cells.push(cell("fit --preset paper-toy, paper_toys.py", toy, None, 1, Ours::ToyFits(toy)));
+        let fits = |row, first| cell(row, toy, None, 1, Ours::ToyFits { toy, first });
+        cells.push(fits("fit --preset paper-toy, paper_toys.py", 7000));
+        cells.push(fits("the same, five seeds that decided nothing", 7100));
     }
     cells.push(of("our settings", "auto", false));
     cells.push(of("our settings, labelled points only", "auto", true));

@@ -61,7 +61,7 @@ impl Ours {
             Self::Toys { settings, toy, labelled_only } => {
                 of_toys(experiments, settings, toy, *labelled_only)
             }
-            Self::ToyFits(toy) => of_toy_fits(experiments, toy),
+            Self::ToyFits { toy, first } => of_toy_fits(experiments, toy, *first),
             Self::Plan { plan, dataset, learner } => in_plan(experiments, plan, dataset, learner),
         }
     }
@@ -98,15 +98,16 @@ fn of_toys(
     over_draws(&runs.iter().map(accuracy).collect::<Vec<f64>>())
 }
 
-/// Of the lines that `paper_toys.py` writes.
-fn of_toy_fits(experiments: &Path, toy: &str) -> std::result::Result<OurNumber, String> {
+/// Of the lines that `paper_toys.py` writes, those of five seeds.
+fn of_toy_fits(experiments: &Path, toy: &str, first: u64) -> std::result::Result<OurNumber, String> {
     let path = experiments.join("results/paper/toys-fit.jsonl");
     let text = fs::read_to_string(&path).map_err(|_| "not run".to_string())?;
     let mut accuracies = Vec::new();
     for line in text.lines() {
         let line: Value =
             serde_json::from_str(line).map_err(|error| format!("{}: {error}", path.display()))?;
-        if line["toy"] == toy {
+        let of = line["seed"].as_u64().is_some_and(|seed| (first..first + 5).contains(&seed));
+        if line["toy"] == toy && of {
             let accuracy =
                 line["accuracy"].as_f64().ok_or_else(|| format!("{}: no accuracy", path.display()))?;
             accuracies.push(100.0 * accuracy);
