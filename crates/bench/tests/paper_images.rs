@@ -92,6 +92,8 @@ fn every_analysis_writes_what_it_found() {
     let moves = Moves { feature, alphas: vec![-2.0, 2.0], images: vec![0, 1] };
     let found = run_features("mnist", &moves, &mut models, &out).unwrap();
     assert_eq!(found["activations"].as_array().unwrap().len(), 2);
+    run_features("fashion-mnist", &moves, &mut models, &out).unwrap();
+    assert!(out.join("figure4d-fashion-mnist.png").is_file(), "another set does not replace what MNIST gave");
     let none = Moves { feature: Feature { layer: 999, ..feature }, ..moves };
     assert!(run_features("mnist", &none, &mut models, &out).unwrap_err().to_string().contains("layer 999"));
 

@@ -15,6 +15,8 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub enum Prepare {
+    /// As they are.
+    Raw,
     /// Each column to mean 0 and variance 1.
     Standardise,
     /// All columns by one factor, to mean variance 1.
@@ -173,6 +175,7 @@ impl Prepare {
     /// Learns the preprocessing from rows.
     pub fn learn(&self, x: ArrayView2<f64>) -> Result<Preprocess> {
         Ok(match *self {
+            Self::Raw => Preprocess::identity(x.ncols()),
             Self::Standardise => Preprocess::standardise(x)?,
             Self::Scale => Preprocess::scale(x)?,
             Self::Pixels => Preprocess::pixels(x.ncols()),

@@ -178,7 +178,7 @@ impl Prepare {
     /// Columns of the rows after preprocessing, at most.
     pub(crate) fn dim_out(&self, data: &SemiSupervised) -> usize {
         match *self {
-            Self::Standardise | Self::Scale | Self::Pixels => data.dim(),
+            Self::Raw | Self::Standardise | Self::Scale | Self::Pixels => data.dim(),
             Self::Pca { dims, .. } | Self::PcaStandardised { dims, .. } => {
                 dims.min(data.dim()).min(data.n()).max(1)
             }
@@ -223,7 +223,7 @@ fn taught_rows(data: &SemiSupervised) -> f64 {
 fn preprocessing(config: &FitConfig, data: &SemiSupervised) -> f64 {
     let directions = match config.prepare {
         Prepare::Pca { .. } | Prepare::PcaStandardised { .. } => directions(data),
-        Prepare::Standardise | Prepare::Scale | Prepare::Pixels => 0.0,
+        Prepare::Raw | Prepare::Standardise | Prepare::Scale | Prepare::Pixels => 0.0,
     };
     let neighbours = |method: &TeacherMethod| match *method {
         TeacherMethod::LabelSpreading { neighbours, .. } => neighbours.min(data.n()) as f64,

@@ -35,7 +35,7 @@ pub struct Moves {
 }
 
 /// Moves a feature of the supervised model of a set, writes `figure4d.json`, `figure4d.png` (a row for each image, the image itself
-/// first) and `figure4d.svg` into `directory`, and returns what the JSON says.
+/// first) and `figure4d.svg` into `directory`, as `figure4d-SET` for sets other than MNIST, and returns what the JSON says.
 pub fn run_features(set: &str, moves: &Moves, models: &mut Models, directory: &Path) -> Result<Value> {
     let test = models.images(set, Subset::Test)?;
     if let Some(row) = moves.images.iter().find(|row| **row >= test.n) {
@@ -53,15 +53,17 @@ pub fn run_features(set: &str, moves: &Moves, models: &mut Models, directory: &P
         (String::new(), concatenate(Axis(0), &[own, moved.view()]).expect("images of one size"))
     });
     let rows: Vec<(String, Array2<f64>)> = rows.collect();
-    write(&directory.join("figure4d.png"), &contact_sheet(&rows, &layout(&test)?))?;
+    let name = if set == "mnist" { "figure4d".to_string() } else { format!("figure4d-{set}") };
+    let file = |kind: &str| directory.join(format!("{name}.{kind}"));
+    write(&file("png"), &contact_sheet(&rows, &layout(&test)?))?;
     let before = activations(&model, &statistics, moves.feature, x.view())?;
-    write_figure(&directory.join("figure4d.svg"), &chart(&histogram, &before, &moves.alphas))?;
+    write_figure(&file("svg"), &chart(&histogram, &before, &moves.alphas))?;
     let Feature { layer, channel, place } = moves.feature;
     let json = json!({
         "set": set, "steps": models.steps, "layer": layer, "channel": channel, "place": place, "alphas": moves.alphas,
         "images": moves.images, "activations": before, "mean": histogram.mean, "sigma": histogram.sigma,
     });
-    write_json(&directory.join("figure4d.json"), &json)?;
+    write_json(&file("json"), &json)?;
     Ok(json)
 }
 

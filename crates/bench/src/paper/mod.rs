@@ -131,8 +131,13 @@ pub enum Ours {
         /// Without the unlabelled points.
         labelled_only: bool,
     },
-    /// The mean accuracy, in percent, of `fit --preset paper-toy` on a toy of the notebooks, from `toys-fit.jsonl`.
-    ToyFits(&'static str),
+    /// The mean accuracy, in percent, of five fits of `fit --preset paper-toy` to a toy of the notebooks, from `toys-fit.jsonl`.
+    ToyFits {
+        /// The toy's name.
+        toy: &'static str,
+        /// The first of the seeds.
+        first: u64,
+    },
     /// A number in a file of results, times a factor.
     Json {
         /// The file below `results`.

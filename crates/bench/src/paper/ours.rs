@@ -61,7 +61,7 @@ impl Ours {
             Self::Toys { settings, toy, labelled_only } => {
                 of_toys(experiments, settings, toy, *labelled_only)
             }
-            Self::ToyFits(toy) => of_toy_fits(experiments, toy),
+            Self::ToyFits { toy, first } => of_toy_fits(experiments, toy, *first),
             Self::Plan { plan, dataset, learner } => in_plan(experiments, plan, dataset, learner),
         }
     }
@@ -98,15 +98,16 @@ fn of_toys(
     over_draws(&runs.iter().map(accuracy).collect::<Vec<f64>>())
 }
 
-/// Of the lines that `paper_toys.py` writes.
-fn of_toy_fits(experiments: &Path, toy: &str) -> std::result::Result<OurNumber, String> {
+/// Of the lines that `paper_toys.py` writes, those of five seeds.
+fn of_toy_fits(experiments: &Path, toy: &str, first: u64) -> std::result::Result<OurNumber, String> {
     let path = experiments.join("results/paper/toys-fit.jsonl");
     let text = fs::read_to_string(&path).map_err(|_| "not run".to_string())?;
     let mut accuracies = Vec::new();
     for line in text.lines() {
         let line: Value =
             serde_json::from_str(line).map_err(|error| format!("{}: {error}", path.display()))?;
-        if line["toy"] == toy {
+        let of = line["seed"].as_u64().is_some_and(|seed| (first..first + 5).contains(&seed));
+        if line["toy"] == toy && of {
             let accuracy =
                 line["accuracy"].as_f64().ok_or_else(|| format!("{}: no accuracy", path.display()))?;
             accuracies.push(100.0 * accuracy);
@@ -140,13 +141,17 @@ fn in_plan(
             && splits.contains(&cell.split)
             && (cell.learner == learner || cell.learner.starts_with(&family))
     });
-    summarise(mine).ok_or_else(|| "not run".to_string())
+    summarise(mine, &plan.draw_numbers().collect::<Vec<u64>>()).ok_or_else(|| "not run".to_string())
 }
 
-/// Of each draw the setting that is best on validation rows, or the only one; over draws their mean, and the best by validation.
-fn summarise<'a>(records: impl Iterator<Item = &'a Record>) -> Option<OurNumber> {
+/// Of each of these draws the setting that is best on validation rows, or the only one; over draws their mean, and the best by
+/// validation. Of several records of a learner on a draw, say with other steps, the last one counts, as in the tables of plans.
+fn summarise<'a>(records: impl Iterator<Item = &'a Record>, of: &[u64]) -> Option<OurNumber> {
+    let mine = records.filter(|record| of.contains(&record.cell.draw));
+    let latest: BTreeMap<(u64, &str), &Record> =
+        mine.map(|record| ((record.cell.draw, record.cell.learner.as_str()), record)).collect();
     let mut draws: BTreeMap<u64, (Option<f64>, f64)> = BTreeMap::new();
-    for record in records {
+    for record in latest.values() {
         let Some(scores) = record.scores() else { continue };
         let found = (record.validation, 100.0 * scores.accuracy);
         let best = draws.entry(record.cell.draw).or_insert(found);
@@ -164,4 +169,48 @@ fn summarise<'a>(records: impl Iterator<Item = &'a Record>) -> Option<OurNumber>
         draws: accuracies.len(),
         best_by_validation: best,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a plan left behind: learner, steps, draw, accuracy on validation and on test rows.
+    fn record(learner: &str, steps: usize, draw: u64, validation: Option<f64>, accuracy: f64) -> Record {
+        serde_json::from_value(serde_json::json!({
+            "dataset": "MNIST", "labels": {"per_class": 10}, "learner": learner, "draw": draw,
+            "settings": format!("steps: {steps}"), "split": "", "validation": validation,
+            "outcome": {"scored": {"accuracy": accuracy, "balanced_accuracy": accuracy, "macro_f1": accuracy, "nll": null,
+                "brier": 0.0, "ece": 0.0}},
+            "fit_seconds": 1.0, "predict_seconds": 1.0, "peak_memory": null, "rows": [100, 0, 100], "seed": draw, "data": "",
+            "plan": "", "version": "", "threads": 1, "date": ""
+        }))
+        .unwrap()
+    }
+
+    /// A plan whose steps were raised leaves the records of fewer steps in its file, and one of more draws those draws.
+    #[test]
+    fn the_last_record_of_a_draw_counts_and_draws_that_the_plan_no_longer_has_do_not() {
+        let records = [
+            record("flowgmm", 300, 0, None, 0.5),
+            record("flowgmm", 300, 7, None, 0.1),
+            record("flowgmm", 600, 0, None, 0.75),
+            record("flowgmm", 600, 1, None, 0.25),
+        ];
+        let found = summarise(records.iter(), &[0, 1]).unwrap();
+        assert_eq!((found.mean, found.draws), (50.0, 2));
+    }
+
+    #[test]
+    fn of_a_grid_the_setting_that_is_best_on_validation_rows_counts() {
+        let records = [
+            record("knn/1", 0, 0, Some(0.5), 0.25),
+            record("knn/10", 0, 0, Some(0.75), 0.5),
+            record("knn/2", 0, 0, Some(0.625), 1.0),
+            record("knn/1", 0, 1, Some(0.5), 0.75),
+        ];
+        let found = summarise(records.iter(), &[0, 1, 2]).unwrap();
+        assert_eq!((found.mean, found.draws), (62.5, 2));
+        assert_eq!(found.best_by_validation, Some(50.0));
+    }
 }

@@ -24,7 +24,7 @@ impl ActNorm {
     pub(super) fn new(dim: usize, init: Init, rng: &mut Rng, place: &Place) -> Self {
         let mut draw = || match init {
             Init::Identity => vec![0.0; dim],
-            Init::Random => (0..dim).map(|_| rng.random_range(-0.5..0.5)).collect(),
+            Init::Random | Init::Masked => (0..dim).map(|_| rng.random_range(-0.5..0.5)).collect(),
         };
         let pieces = vec![("b".into(), [1, dim], draw()), ("s".into(), [1, dim], draw())];
         Self { dim, theta: Theta::new(pieces, place) }

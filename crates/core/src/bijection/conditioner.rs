@@ -38,14 +38,16 @@ impl Conditioner {
         Self { dim, keep, change, sizes, position }
     }
 
-    /// Fresh weights, uniform in +-1/sqrt(fan in); the last layer is zero for an identity start.
+    /// Fresh weights, uniform in +-1/sqrt(fan in); the last layer is zero for an identity start. Nets of the authors' code see
+    /// all columns, the changed ones as zeros, so that the fan in of their first layer is the number of columns.
     pub(super) fn draw(&self, init: Init, rng: &mut Rng) -> Pieces {
         let last = self.sizes.len() - 2;
         let mut pieces = Vec::new();
         for (i, pair) in self.sizes.windows(2).enumerate() {
             let (n_in, n_out) = (pair[0], pair[1]);
+            let fan_in = if i == 0 && init == Init::Masked { self.dim } else { n_in };
             let limit =
-                if i == last && init == Init::Identity { 0.0 } else { 1.0 / (n_in.max(1) as f64).sqrt() };
+                if i == last && init == Init::Identity { 0.0 } else { 1.0 / (fan_in.max(1) as f64).sqrt() };
             let mut uniform =
                 |n: usize| (0..n).map(|_| limit * rng.random_range(-1.0..1.0)).collect::<Vec<f64>>();
             let (weights, biases) = (uniform(n_out * n_in), uniform(n_out));
@@ -119,5 +121,30 @@ pub(super) fn select_columns(x: Tensor<2>, columns: &[usize]) -> Tensor<2> {
             let indices: Tensor<1, Int> = Place::of(&x).indices(columns);
             x.select(1, indices)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// PyTorch's `nn.Linear(5, 400)` has weights and biases within 1/sqrt 5, one that sees the 2 kept columns within 1/sqrt 2;
+    /// of 400 draws the largest is within a tenth of its bound.
+    #[test]
+    fn first_layers_of_masked_nets_count_all_columns() {
+        let net = Conditioner::new(5, Mask::KeepOdd, &[400, 30], 2);
+        let largest = |init, piece: usize| {
+            let pieces = net.draw(init, &mut semisup::rng(0));
+            pieces[piece].2.iter().fold(0.0, |largest: f64, v| largest.max(v.abs()))
+        };
+        let near = |found: f64, bound: f64| found <= bound && found > 0.9 * bound;
+        for piece in [0, 1] {
+            assert!(near(largest(Init::Random, piece), 0.5_f64.sqrt()));
+            assert!(near(largest(Init::Identity, piece), 0.5_f64.sqrt()));
+            assert!(near(largest(Init::Masked, piece), 0.2_f64.sqrt()));
+        }
+        assert!(near(largest(Init::Masked, 2), 0.05), "the second layer has 400 inputs");
+        assert_eq!(largest(Init::Identity, 4), 0.0);
+        assert!(near(largest(Init::Masked, 4), 1.0 / 30_f64.sqrt()));
     }
 }

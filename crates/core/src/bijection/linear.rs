@@ -32,7 +32,7 @@ impl Linear {
         let dim = order.len();
         let sigma = match init {
             Init::Identity => 0.0,
-            Init::Random => 0.3 / (dim as f64).sqrt(),
+            Init::Random | Init::Masked => 0.3 / (dim as f64).sqrt(),
         };
         let mut draw = |n: usize| -> Vec<f64> {
             (0..n)

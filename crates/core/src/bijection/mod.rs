@@ -167,6 +167,9 @@ impl Clone for Box<dyn Bijection> {
 pub enum Init {
     /// Last layers are zero: a fresh flow is the identity.
     Identity,
-    /// All layers random, as in the authors' code.
+    /// All layers random.
     Random,
+    /// As `random`, but first layers have the smaller weights of nets that see all columns, the changed ones as zeros: those of
+    /// the authors' code.
+    Masked,
 }

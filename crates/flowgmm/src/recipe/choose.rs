@@ -331,6 +331,7 @@ fn comparable(x: ArrayView2<f64>) -> bool {
 
 fn describe(prepare: &Prepare) -> String {
     match prepare {
+        Prepare::Raw => "columns as they are".into(),
         Prepare::Standardise => "standardised columns".into(),
         Prepare::Scale => "columns by one scale".into(),
         Prepare::Pixels => "pixels in [0, 1]".into(),

@@ -47,19 +47,19 @@ pub(super) fn iterate(
 }
 
 /// Solves A x = b for positive definite A, with the product with A given, each column of b `[n, K]` to a residual of
-/// 1e-10 |b|: in some rows F is 1e-6 only, and still its ratios between classes must be right.
+/// `tolerance` |b|.
 pub(super) fn conjugate_gradients(
     a: impl Fn(&Array2<f64>) -> Array2<f64>,
     b: Array2<f64>,
+    tolerance: f64,
     watch: &dyn Watch,
 ) -> Result<Array2<f64>, Stopped> {
-    const TOLERANCE: f64 = 1e-10;
     const MAX_STEPS: usize = 10_000; // alpha = 0.99 takes about a hundred
     let mut x = Array2::zeros(b.dim());
     let mut residual = b;
     let mut direction = residual.clone();
     let mut squared = dots(&residual, &residual);
-    let enough = TOLERANCE * TOLERANCE * &squared;
+    let enough = tolerance * tolerance * &squared;
     for _ in 0..MAX_STEPS {
         // A column that is solved stays as it is.
         let going = Zip::from(&squared).and(&enough).map_collect(|squared, enough| squared > enough);
@@ -68,7 +68,7 @@ pub(super) fn conjugate_gradients(
         }
         // The logarithm of the residual falls about evenly.
         let worst = Zip::from(&squared).and(&enough).fold(1., |worst: f64, s, e| worst.max(s / e));
-        watch.at(1. + worst.ln() / (2. * TOLERANCE.ln()))?;
+        watch.at(1. + worst.ln() / (2. * tolerance.ln()))?;
         let ratio = |of: &Array1<f64>, to: &Array1<f64>| {
             Zip::from(&going).and(of).and(to).map_collect(|going, of, to| if *going { of / to } else { 0. })
         };

@@ -41,7 +41,7 @@ impl ChannelMix {
         let c = shape.channels;
         let sigma = match init {
             Init::Identity => 0.0,
-            Init::Random => 0.3 / (c as f64).sqrt(),
+            Init::Random | Init::Masked => 0.3 / (c as f64).sqrt(),
         };
         let mut draw = |n: usize| -> Vec<f64> {
             (0..n)

@@ -78,7 +78,9 @@ pub(super) fn statistics(channels: &[usize], init: Init, rng: &mut Rng, place: &
         let mut draw = |usual: f64, width: f64| -> Vec<f64> {
             match init {
                 Init::Identity => vec![usual; c],
-                Init::Random => (0..c).map(|_| usual + width * rng.random_range(-1.0..1.0)).collect(),
+                Init::Random | Init::Masked => {
+                    (0..c).map(|_| usual + width * rng.random_range(-1.0..1.0)).collect()
+                }
             }
         };
         pieces.push((format!("mean{}", i + 1), [1, c], draw(0.0, 0.3)));
