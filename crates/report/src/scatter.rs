@@ -64,7 +64,9 @@ impl Plot for Scatter {
         area.axes(&mut body, &x.ticks(6), &y_ticks);
         area.axis_names(&mut body, &self.x_label, &self.y_label);
         let mut names: Vec<[f64; 3]> = Vec::new(); // left, right, height of those that are drawn
-        for point in &self.points {
+        let mut downwards: Vec<&NamedPoint> = self.points.iter().collect();
+        downwards.sort_by(|a, b| b.at[1].total_cmp(&a.at[1])); // names that make room keep the order of their points
+        for point in downwards {
             let (Some(px), Some(py)) = (x.px(point.at[0]), y.px(point.at[1])) else { continue };
             let tone = class_tone(point.colour);
             let (cx, cy) = (Px(px), Px(py));
@@ -74,9 +76,17 @@ impl Plot for Scatter {
             let free = |height: f64| {
                 names.iter().all(|[l, r, h]| left > *r || left + wide < *l || (height - h).abs() >= LINE)
             };
-            let moves = [0.0, -8.0, 8.0, -LINE, LINE, -22.0, 22.0];
+            let moves = [0.0, 8.0, LINE, 22.0, -8.0, -LINE, -22.0];
             let height =
                 moves.iter().map(|by| py + 4.0 + by).find(|height| free(*height)).unwrap_or(py + 4.0);
+            if height != py + 4.0 {
+                let end = if left > px { left - 1.0 } else { left + wide + 1.0 };
+                let (ex, ey) = (Px(end), Px(height - 4.0));
+                put!(
+                    body,
+                    r#"<line class="{tone}" x1="{cx}" y1="{cy}" x2="{ex}" y2="{ey}" stroke="currentColor"/>"#
+                );
+            }
             names.push([left, left + wide, height]);
             text_within(&mut body, left, height, "fg-soft", &point.name, wide + 1.0);
         }
@@ -98,6 +108,11 @@ mod tests {
         assert_eq!(svg.matches("<circle").count(), 2);
         let heights: Vec<&str> = svg.split(r#"class="fg-soft""#).skip(1).collect();
         assert!(heights.len() >= 2, "both names are there");
+        assert_eq!(
+            svg.matches("<line class=\"fg-c").count(),
+            1,
+            "the name that was moved is tied to its point"
+        );
         assert!(Scatter::default().to_svg().contains("</svg>"));
     }
 }
