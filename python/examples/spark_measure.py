@@ -1,6 +1,7 @@
 """Measures flowgmm on Spark: cost per step, fits on 1, 2 and 4 workers, a killed executor, scoring of millions of rows.
 
-    python spark_measure.py steps   RESULTS                       # reductions and steps by parameters and workers
+    python spark_measure.py steps   RESULTS                       # processor time of steps by parameters, rows and shards
+    python spark_measure.py reductions RESULTS                    # all-reduces by numbers and workers; wants an idle machine
     python spark_measure.py covtype RESULTS covtype.data.gz       # equal digests, accuracy, time and memory per worker
     python spark_measure.py killed  RESULTS covtype.data.gz       # an executor is killed in mid-fit
     python spark_measure.py scoring RESULTS --rows 1000000 10000000   # CPU beside `flowgmm predict`, memory of executors
@@ -38,6 +39,7 @@ from pyspark.sql import SparkSession
 from flowgmm import FlowGMMClassifier
 from flowgmm.spark import FlowGMMClassifier as SparkClassifier
 from flowgmm.spark import FlowGMMClassifierModel
+from flowgmm.spark._scoring import Scoring
 
 warnings.simplefilter("ignore")
 
@@ -58,6 +60,7 @@ def session(executors: int) -> SparkSession:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "FATAL",
+        "spark.network.timeout": "1800s",  # machines that are measured may be busy
         "spark.sql.parquet.compression.codec": "uncompressed",  # Spark's Snappy does not load on every machine
     }
     for name, value in settings.items():
@@ -245,48 +248,99 @@ def measure_killed(arguments: argparse.Namespace) -> dict[str, Any]:
 
         threading.Thread(target=kill, daemon=True).start()
         began = time.monotonic()
-        model = spark_classifier(arguments, num_workers=2, checkpoint=kept, checkpoint_steps=500).fit(rows)
+        model = spark_classifier(arguments, num_workers=2, checkpoint=kept, checkpoint_steps=arguments.checkpoint_steps).fit(rows)
         found["seconds_with_a_killed_executor"] = time.monotonic() - began
+        found["checkpoint_steps"], found["steps"] = arguments.checkpoint_steps, steps(model.history)
+        found["held"] = model.workers
         found["digest_after_kill"] = model.digest()
         found["equal"] = found["digest_after_kill"] == found["digest"]
+        found["rows"] = rows.count()
+        scored = model.transform(rows).selectExpr("avg(cast(prediction = truth as double)) as accuracy").first()
+        found["accuracy"] = scored["accuracy"]
         spark.stop()
     return found
 
 
 def measure_scoring(arguments: argparse.Namespace) -> dict[str, Any]:
-    """CPU of the command and of Spark for each number of rows, each in a session of its own, so that each pays for its start."""
+    """CPU of the command and of Spark for each number of rows, each in a session of its own, so that each pays for its start.
+
+    Beside `flowgmm` two jobs without it write the same three columns from the same files: `copy` is Spark alone, and `identity` sends
+    the rows to Python and back. Nobody who scores in Python can be cheaper than `identity` and the arithmetic of scoring together.
+    """
     found: dict[str, Any] = {"machine": machine(), "columns": 10, "runs": []}
     names = [f"x{j}" for j in range(10)]
     with tempfile.TemporaryDirectory() as directory:
         folder = Path(directory)
         file = scoring_model(folder, names)
+        parquet_rows(folder / "rows", 500_000, names)
+        found["scoring_alone"] = cost_of_scoring_alone(file, folder / "rows")
         for rows in sorted(arguments.rows):
             parquet_rows(folder / "rows", rows, names)
             run: dict[str, Any] = {"rows": rows, "command": cost_of_command(arguments, file, folder)}
-            print(run, flush=True)
-            spark = session(2)
-            model = FlowGMMClassifierModel.load_file(file, label_type="double")
-            model.set(model.typicalityCol, "")
-            spark.range(1000).repartition(2).count()  # executors are there
-            frame = spark.read.parquet(str(folder / "rows"))
-            shutil.rmtree(folder / "spark", ignore_errors=True)
-            with Watch(spark.sparkContext.applicationId) as watch:
-                scored = model.transform(frame).select("prediction", "probability", "log_p")
-                scored.write.parquet(str(folder / "spark"))
-            spark.stop()
-            run["spark"] = watch.found
-            run["cpu_ratio"] = watch.found["cpu_seconds"] / run["command"]["cpu_seconds"]
-            print(run, flush=True)
+            for job in ("copy", "identity", "flowgmm"):
+                run[job] = cost_of_spark(job, file, folder)
+                print(rows, job, run[job], flush=True)
+            command = run["command"]["cpu_seconds"]
+            least = run["identity"]["cpu_seconds"] + rows * found["scoring_alone"]["microseconds_a_row"] / 1e6
+            start = run["identity"]["start_cpu_seconds"]
+            run["ratios"] = {
+                "start": start / command,
+                "identity": run["identity"]["cpu_seconds"] / command,
+                "flowgmm": run["flowgmm"]["cpu_seconds"] / command,
+                "least": least / command,
+                "flowgmm_with_start": (run["flowgmm"]["start_cpu_seconds"] + run["flowgmm"]["cpu_seconds"]) / command,
+                "least_with_start": (start + least) / command,
+            }
+            print(rows, run["ratios"], flush=True)
             found["runs"].append(run)
             save(found, arguments)
     first, last = found["runs"][0], found["runs"][-1]
     if last["rows"] > first["rows"]:
-        found["marginal"] = {
-            who: (last[who]["cpu_seconds"] - first[who]["cpu_seconds"]) / (last["rows"] - first["rows"]) * 1e6
-            for who in ("command", "spark")
+        more = (last["rows"] - first["rows"]) / 1e6
+        found["microseconds_a_row"] = {
+            job: (last[job]["cpu_seconds"] - first[job]["cpu_seconds"]) / more
+            for job in ("command", "copy", "identity", "flowgmm")
         }
-        found["marginal_ratio"] = found["marginal"]["spark"] / found["marginal"]["command"]
     return found
+
+
+def cost_of_spark(job: str, file: Path, folder: Path) -> dict[str, float]:
+    """A job of two executors from the rows to Parquet: processor seconds of their start, and of the work once they are there."""
+    spark = session(2)
+    model = FlowGMMClassifierModel.load_file(file, label_type="double")
+    model.set(model.typicalityCol, "")
+    spark.range(1000).repartition(2).count()  # executors are there
+    application = spark.sparkContext.applicationId
+    start = sum(cpu(application).values())
+    frame = spark.read.parquet(str(folder / "rows"))
+    output = ("x0 as prediction", "array(x1, x2, x3) as probability", "x4 as log_p")
+    shutil.rmtree(folder / "spark", ignore_errors=True)
+    with Watch(application) as watch:
+        if job == "copy":
+            scored = frame.selectExpr(*output)
+        elif job == "identity":
+            scored = frame.mapInArrow(lambda batches: batches, frame.schema).selectExpr(*output)
+        else:
+            scored = model.transform(frame).select("prediction", "probability", "log_p")
+        scored.write.parquet(str(folder / "spark"))
+    spark.stop()
+    return {"start_cpu_seconds": start, **watch.found}
+
+
+def cost_of_scoring_alone(file: Path, rows: Path) -> dict[str, float]:
+    """What a Python worker does with batches that are there: no Spark, no files. The least of three runs on one thread."""
+    model = FlowGMMClassifierModel.load_file(file, label_type="double")
+    outputs = {"prediction": "prediction", "probability": "probability", "log_p": "log_p"}
+    table = pyarrow.parquet.read_table(rows).combine_chunks()
+    names = table.column_names
+    scoring = Scoring(model.to_bytes(), model.digest(), {name: name for name in names}, names, outputs, "double", 1)
+    took = []
+    for _ in range(3):
+        start = time.process_time()
+        for _ in scoring.scored(iter(table.to_batches(max_chunksize=10_000))):
+            pass
+        took.append(time.process_time() - start)
+    return {"rows": table.num_rows, "microseconds_a_row": min(took) / table.num_rows * 1e6}
 
 
 def scoring_model(folder: Path, names: list[str]) -> Path:
@@ -324,10 +378,8 @@ def cost_of_command(arguments: argparse.Namespace, model: Path, folder: Path) ->
 
 
 def measure_steps(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Steps on one thread, and reductions alone by the number of parameters and workers, as the barrier stage does them."""
-    import pyarrow as pa
-
-    found: dict[str, Any] = {"machine": machine(), "steps": [], "reductions": []}
+    """Steps on one thread, with shards and without."""
+    found: dict[str, Any] = {"machine": machine(), "steps": []}
     generator = np.random.default_rng(0)
     X = generator.normal(size=(4000, 50))
     y = np.where(np.arange(4000) < 40, np.arange(4000) % 2, -1)
@@ -341,10 +393,18 @@ def measure_steps(arguments: argparse.Namespace) -> dict[str, Any]:
                 FlowGMMClassifier(preset="paper", steps=steps, settings=cut, n_jobs=1, verbose=0, **shape).fit(X, y)
                 took.append(time.process_time() - began)
             weights = sum(a * b + b for a, b in zip([25, *hidden], [*hidden, 50])) * depth
-            entry = {"parameters": weights, "batch": batch, "shards": shards,
+            entry = {"depth": depth, "hidden": hidden, "parameters": weights, "batch": batch, "shards": shards,
                      "cpu_seconds": (took[1] - took[0]) / 50}
             print(entry, flush=True)
             found["steps"].append(entry)
+    return found
+
+
+def measure_reductions(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Reductions alone by the number of parameters and workers, as the barrier stage does them."""
+    import pyarrow as pa
+
+    found: dict[str, Any] = {"machine": machine(), "reductions": []}
     for workers in arguments.workers:
         spark = session(workers)
 
@@ -382,18 +442,25 @@ def measure_steps(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["steps", "covtype", "killed", "scoring"])
+    parser.add_argument("what", choices=["steps", "reductions", "covtype", "killed", "scoring"])
     parser.add_argument("results", type=Path)
     parser.add_argument("data", nargs="?")
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 10_000_000])
     parser.add_argument("--preset", default="auto")
     parser.add_argument("--steps", type=int, help="steps of fits; the recipe's choice if absent")
+    parser.add_argument("--checkpoint-steps", type=int, default=500, help="steps between checkpoints of `killed`")
     parser.add_argument("--shards", type=int, default=8)
     parser.add_argument("--sample", type=int, default=50_000)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4])
     parser.add_argument("--command", help="the flowgmm command; the one on the PATH if absent")
     arguments = parser.parse_args()
-    measures = {"steps": measure_steps, "covtype": measure_covtype, "killed": measure_killed, "scoring": measure_scoring}
+    measures = {
+        "steps": measure_steps,
+        "reductions": measure_reductions,
+        "covtype": measure_covtype,
+        "killed": measure_killed,
+        "scoring": measure_scoring,
+    }
     found = measures[arguments.what](arguments)
     save(found, arguments)
     print(json.dumps(found, indent=1))

@@ -13,7 +13,7 @@ const NAME: &str = "python_package";
 /// What the tests need besides what the wheel asks for.
 const TOOLS: [&str; 2] = ["maturin>=1.9,<2", "pytest"];
 /// What tests are skipped without, by name.
-const EXTRAS: [&str; 12] = [
+const EXTRAS: [&str; 14] = [
     "pandas",
     "polars",
     "pyarrow",
@@ -26,6 +26,8 @@ const EXTRAS: [&str; 12] = [
     "tritonclient[http]", // asks a server, as its own clients would
     "pyspark==4.3.0",     // its tests also need Java
     "xgboost-cpu>=3.2,<4",
+    "dask[dataframe]", // recipes of docs/scaling-out.md
+    "ray[data]",
 ];
 
 fn main() -> ExitCode {

@@ -38,6 +38,10 @@ const HEIGHT: f64 = 260.0;
 const RADIUS: f64 = 4.5;
 /// Height of a name, by which names are kept apart.
 const LINE: f64 = 14.0;
+/// From the middle of a point to its name.
+const GAP: f64 = 9.0;
+/// How far a name may move up or down to find room.
+const MOVES: [f64; 7] = [0.0, 8.0, LINE, 22.0, -8.0, -LINE, -22.0];
 
 impl Plot for Scatter {
     fn title(&self) -> &str {
@@ -63,22 +67,44 @@ impl Plot for Scatter {
         let mut body = String::new();
         area.axes(&mut body, &x.ticks(6), &y_ticks);
         area.axis_names(&mut body, &self.x_label, &self.y_label);
-        let mut names: Vec<[f64; 3]> = Vec::new(); // left, right, height of those that are drawn
+        let mut placed: Vec<(&NamedPoint, f64, f64)> = Vec::new(); // points, and where they are
         for point in &self.points {
-            let (Some(px), Some(py)) = (x.px(point.at[0]), y.px(point.at[1])) else { continue };
+            if let (Some(px), Some(py)) = (x.px(point.at[0]), y.px(point.at[1])) {
+                placed.push((point, px, py));
+            }
+        }
+        placed.sort_by(|a, b| a.2.total_cmp(&b.2)); // names that make room keep the order of their points
+        let mut names: Vec<[f64; 3]> = Vec::new(); // left, right, height of those that are drawn
+        for &(point, px, py) in &placed {
             let tone = class_tone(point.colour);
             let (cx, cy) = (Px(px), Px(py));
             put!(body, r#"<circle class="{tone}" cx="{cx}" cy="{cy}" r="{RADIUS}" fill="currentColor"/>"#);
             let wide = text_width(&point.name, 12.0);
-            let left = if px + 9.0 + wide > area.right() { px - 9.0 - wide } else { px + 9.0 };
-            let free = |height: f64| {
-                names.iter().all(|[l, r, h]| left > *r || left + wide < *l || (height - h).abs() >= LINE)
+            let right = (px + GAP + wide <= area.right()).then_some(px + GAP);
+            let left = (px - GAP - wide >= area.left).then_some(px - GAP - wide);
+            let sides: Vec<f64> = [right, left].into_iter().flatten().collect();
+            let free = |left: f64, height: f64| {
+                let apart =
+                    |[l, r, h]: &[f64; 3]| left > *r || left + wide < *l || (height - h).abs() >= LINE;
+                let (top, bottom) = (height - LINE, height + 4.0);
+                let over = |&(_, x, y): &(&NamedPoint, f64, f64)| {
+                    (left - RADIUS..=left + wide + RADIUS).contains(&x) && (top..=bottom).contains(&y)
+                };
+                names.iter().all(apart) && !placed.iter().any(over)
             };
-            let moves = [0.0, -8.0, 8.0, -LINE, LINE, -22.0, 22.0];
-            let height =
-                moves.iter().map(|by| py + 4.0 + by).find(|height| free(*height)).unwrap_or(py + 4.0);
-            names.push([left, left + wide, height]);
-            text_within(&mut body, left, height, "fg-soft", &point.name, wide + 1.0);
+            let mut places = MOVES.iter().flat_map(|by| sides.iter().map(move |side| (*side, py + 4.0 + by)));
+            let (at, height) = places
+                .find(|&(at, height)| free(at, height))
+                .unwrap_or((sides.first().copied().unwrap_or(px), py + 4.0));
+            if height != py + 4.0 {
+                let (ex, ey) = (Px(if at > px { at - 1.0 } else { at + wide + 1.0 }), Px(height - 4.0));
+                put!(
+                    body,
+                    r#"<line class="{tone}" x1="{cx}" y1="{cy}" x2="{ex}" y2="{ey}" stroke="currentColor"/>"#
+                );
+            }
+            names.push([at, at + wide, height]);
+            text_within(&mut body, at, height, "fg-soft", &point.name, wide + 1.0);
         }
         Drawing::new(WIDTH, area.bottom() + 42.0, &self.title, body)
     }
@@ -98,6 +124,11 @@ mod tests {
         assert_eq!(svg.matches("<circle").count(), 2);
         let heights: Vec<&str> = svg.split(r#"class="fg-soft""#).skip(1).collect();
         assert!(heights.len() >= 2, "both names are there");
+        assert_eq!(
+            svg.matches("<line class=\"fg-c").count(),
+            1,
+            "the name that was moved is tied to its point"
+        );
         assert!(Scatter::default().to_svg().contains("</svg>"));
     }
 }

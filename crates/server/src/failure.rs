@@ -10,6 +10,7 @@
 //! | 409 | the job is not in a state for that |
 //! | 413 | too many bytes or rows |
 //! | 415 | a body of an unknown type |
+//! | 422 | a fit diverged |
 //! | 429 | too many requests under way; Retry-After says when to come back |
 //! | 500 | a bug of ours |
 //! | 503 | the queue is full, the answer took too long, or the server is leaving; Retry-After |

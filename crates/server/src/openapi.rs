@@ -55,7 +55,7 @@ impl Document {
                 "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
                 "schemas": { "InferRequest": infer_request(), "InferResponse": infer_response() },
                 "responses": {
-                    "Error": answer("400 401 403 404 405 408 409 413 415 429 500 503", error),
+                    "Error": answer("400 401 403 404 405 408 409 413 415 422 429 500 503", error),
                     "OipError": answer("400 401 403 404 405 408 413 415 429 500 503", json!({
                         "type": "object", "properties": { "error": text("what, where, what to do") } })),
                 },

@@ -10,7 +10,7 @@ use flowgmm::{Classifier as _, Model, Source, insight::ChannelStatistics, study:
 
 use serde_json::Value;
 
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 
 /// Rows that the model draws where there are no data.
 const SAMPLES: usize = 2000;
@@ -84,6 +84,15 @@ impl Served {
     /// The number of a class.
     pub fn class(&self, name: &str) -> Result<usize> {
         Ok(self.model.class(name)?)
+    }
+
+    /// The row of this number, if there is one.
+    pub fn row(&self, row: usize) -> Result<usize> {
+        let n = self.study()?.n();
+        match row < n {
+            true => Ok(row),
+            false => Err(Failure::not_found(format!("there is no row {row}: rows are 0 to {}", n - 1))),
+        }
     }
 
     /// The name of a class.

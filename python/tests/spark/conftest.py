@@ -54,6 +54,7 @@ def spark() -> Iterator[Any]:
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.default.parallelism", "2")
         .config("spark.log.level", "FATAL")
+        .config("spark.network.timeout", "600s")  # of a busy machine
         .config("spark.sql.parquet.compression.codec", "uncompressed")  # Snappy does not load on every machine
         .getOrCreate()
     )

@@ -113,8 +113,16 @@ def test_the_model_inside_is_the_one_file(spark: Any, pipeline: Any, tmp_path: P
     assert (tmp_path / "again.flowgmm").read_bytes() == model.to_bytes()
 
 
-def test_cross_validation_by_labelled_rows(spark: Any, frame: Any) -> None:
-    from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
+def test_a_list_of_maps_is_a_list_of_models(frame: Any) -> None:
+    stage = classifier(features_col=["a", "b"])
+    models = stage.fit(frame, [{stage.steps: 2}, {stage.steps: 4, stage.seed: 1}])
+    assert [model.history[-1]["step"] for model in models] == [2, 4]
+    assert [model.uid for model in models] == [stage.uid, stage.uid]
+    assert stage.getOrDefault(stage.steps) == SMALL["steps"], "the stage itself stays as it was"
+
+
+def test_cross_validation_by_labelled_rows(spark: Any, frame: Any, tmp_path: Path) -> None:
+    from pyspark.ml.tuning import CrossValidator, CrossValidatorModel, ParamGridBuilder
 
     from flowgmm.spark import LabelledAccuracyEvaluator
 
@@ -127,6 +135,13 @@ def test_cross_validation_by_labelled_rows(spark: Any, frame: Any) -> None:
     assert evaluator.evaluate(found.transform(frame)) == pytest.approx((scored["y"] == scored["prediction"]).mean())
     with pytest.raises(ValueError, match="nothing to evaluate"):
         evaluator.evaluate(found.transform(frame.where("y is null")))
+    found.save(str(tmp_path / "found"))
+    back = CrossValidatorModel.load(str(tmp_path / "found"))
+    assert back.uid == found.uid and back.avgMetrics == found.avgMetrics
+    assert back.bestModel.digest() == found.bestModel.digest()
+    assert params_of(back.getEstimator()) == params_of(stage)
+    kept = [{param.name: value for param, value in maps.items()} for maps in back.getEstimatorParamMaps()]
+    assert kept == [{"steps": 2}, {"steps": 40}]
 
 
 def test_features_have_a_default_that_vectors_use(spark: Any) -> None:

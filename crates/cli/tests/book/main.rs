@@ -21,6 +21,7 @@ mod fixture;
 mod links;
 mod paper;
 mod prose;
+mod release;
 
 use std::{
     fs,
@@ -57,7 +58,10 @@ const RUN_ELSEWHERE: [(&str, &str); 9] = [
     ),
     ("cargo run --release --example rows -- 10600000 20 0 7 > many.csv", "2 GB"),
     ("scripts/release.sh", "by hand, before a release"),
-    ("podman build --tag flowgmm .", "needs a container engine"),
+    (
+        "podman build --tag flowgmm --file Containerfile target/dist",
+        "by hand, where there is a container engine",
+    ),
 ];
 
 #[test]

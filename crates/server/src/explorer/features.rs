@@ -17,7 +17,6 @@ use crate::{
     App,
     compute::JsonBody,
     failure::{Failure, Result},
-    served::Served,
 };
 
 /// Rows times alphas of a request, and channels of a wall, at most.
@@ -97,14 +96,6 @@ fn check_alphas(alphas: &[f64]) -> Result<()> {
     }
 }
 
-fn check_row(served: &Served, row: usize) -> Result<()> {
-    let n = served.study()?.n();
-    match row < n {
-        true => Ok(()),
-        false => Err(Failure::request(format!("there is no row {row}: rows are 0 to {}", n - 1))),
-    }
-}
-
 /// Rows with a channel moved: for each row one of each alpha.
 pub async fn moved(
     State(app): State<Arc<App>>,
@@ -122,8 +113,7 @@ pub async fn moved(
         statistics.check(feature)?;
         let mut lists = Vec::with_capacity(rows.len());
         for row in rows {
-            check_row(served, row)?;
-            let x = statistics.visualise(&served.model, feature, &alphas, study.x().row(row));
+            let x = statistics.visualise(&served.model, feature, &alphas, study.x().row(served.row(row)?));
             lists.push(decoded(&served.model, x.view())?);
         }
         Ok(MovedAnswer { rows: Several::lists(lists) })
@@ -155,7 +145,7 @@ pub async fn wall(
     answer(&app, model, move |_, served| {
         let WallAsked { layer, row, alpha } = body.read()?;
         check_alphas(&[alpha])?;
-        check_row(served, row)?;
+        let row = served.row(row)?;
         let (study, statistics) = (served.study()?, served.channels()?);
         statistics.check(Feature { layer, channel: 0, place: None })?;
         let channels = statistics.layers[layer - 1].shape.channels;

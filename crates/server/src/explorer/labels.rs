@@ -101,12 +101,8 @@ pub struct Mark {
 
 /// Labels by number: rows and classes that there are.
 pub fn numbered(served: &Served, marks: &[Mark]) -> Result<Vec<(usize, Option<usize>)>> {
-    let n = served.study()?.n();
     let one = |mark: &Mark| {
-        if mark.row >= n {
-            return Err(Failure::request(format!("there is no row {}: rows are 0 to {}", mark.row, n - 1)));
-        }
-        Ok((mark.row, mark.class.as_deref().map(|name| served.class(name)).transpose()?))
+        Ok((served.row(mark.row)?, mark.class.as_deref().map(|name| served.class(name)).transpose()?))
     };
     marks.iter().map(one).collect()
 }

@@ -49,9 +49,9 @@ enum End {
 impl End {
     fn of(&self, served: &Served) -> Result<LatentEnd> {
         Ok(match self {
-            Self::Row(row) => LatentEnd::Row(*row),
+            Self::Row(row) => LatentEnd::Row(served.row(*row)?),
             Self::Class(name) => LatentEnd::Class(served.class(name)?),
-            Self::BoundaryOf(row) => LatentEnd::BoundaryOf(*row),
+            Self::BoundaryOf(row) => LatentEnd::BoundaryOf(served.row(*row)?),
         })
     }
 }

@@ -86,13 +86,7 @@ pub async fn card(
     let row: usize = row.parse().map_err(|_| Failure::request("a row is a number from 0"))?;
     answer(&app, model, move |_, served| {
         let study = served.study()?;
-        if row >= study.n() {
-            return Err(Failure::not_found(format!(
-                "there is no row {row}: rows are 0 to {}",
-                study.n() - 1
-            )));
-        }
-        let found: RowCard = study.card(&served.model, row)?;
+        let found: RowCard = study.card(&served.model, served.row(row)?)?;
         let name = |k: usize| served.class_name(k).to_string();
         let near = |near: &study::Nearest| -> Result<Nearest> {
             let image = match study.shown(&served.model, near.row)? {
@@ -142,8 +136,7 @@ pub async fn counterfactual(
         let study = served.study()?;
         let target = asked.class.as_deref().map(|name| served.class(name)).transpose()?;
         let x = match (asked.row, asked.values) {
-            (Some(row), None) if row < study.n() => study.x().slice(ndarray::s![row..row + 1, ..]).to_owned(),
-            (Some(row), None) => return Err(Failure::not_found(format!("there is no row {row}"))),
+            (Some(row), None) => study.x().select(ndarray::Axis(0), &[served.row(row)?]),
             (None, Some(values)) => {
                 let source = Source::frame(frame_of(&values)?);
                 flowgmm::read_rows(served.model.rows(), &source, &mut ())?

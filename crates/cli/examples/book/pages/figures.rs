@@ -135,7 +135,7 @@ fn labels(summary: &Summary) -> Option<String> {
     over_labels(summary, title, "mean accuracy, %", &rows, &summary.learners)
 }
 
-/// Datasets of the plan are called `TABLE, N unlabelled`.
+/// Datasets of the plan are called `TABLE with N`.
 fn unlabelled(summary: &Summary) -> Option<String> {
     let place = |row: &SummaryRow| {
         let (table, rest) = row.dataset.rsplit_once(" with ")?;
@@ -168,15 +168,19 @@ fn unlabelled(summary: &Summary) -> Option<String> {
 
 fn time(summary: &Summary) -> Option<String> {
     let rows: Vec<&SummaryRow> = summary.rows.iter().filter(|row| per_class(row) == Some(5)).collect();
-    let points =
-        summary.learners.iter().enumerate().filter_map(|(at, learner)| {
-            let found: Vec<_> = rows.iter().filter_map(|row| entry(row, learner)).collect();
-            let seconds = mean(found.iter().filter_map(|entry| entry.seconds).map(|seconds| seconds.mean));
-            let right =
-                mean(found.iter().filter_map(|entry| entry.accuracy).map(|accuracy| 100.0 * accuracy.mean));
-            (!found.is_empty() && learner != "experts" && learner != "flowgmm-no-teachers")
-                .then(|| NamedPoint { name: called(learner).into(), at: [seconds, right], colour: at })
-        });
+    let shown =
+        summary.learners.iter().filter(|name| !["experts", "flowgmm-no-teachers"].contains(&name.as_str()));
+    let points = shown.enumerate().filter_map(|(at, learner)| {
+        let found: Vec<_> = rows.iter().filter_map(|row| entry(row, learner)).collect();
+        let seconds = mean(found.iter().filter_map(|entry| entry.seconds).map(|seconds| seconds.mean));
+        let right =
+            mean(found.iter().filter_map(|entry| entry.accuracy).map(|accuracy| 100.0 * accuracy.mean));
+        (!found.is_empty()).then(|| NamedPoint {
+            name: called(learner).into(),
+            at: [seconds, right],
+            colour: at,
+        })
+    });
     let plot = Scatter {
         title: "Small tables, five labels of each class".into(),
         x_label: "seconds to fit and predict, mean".into(),

@@ -19,6 +19,7 @@ mod number;
 mod results;
 mod settings;
 mod source;
+mod spark;
 mod tables;
 
 use std::{fs, path::Path};
@@ -103,6 +104,11 @@ fn fill(results: &Results, name: &str) -> Result<String, String> {
         "scaling" => tables::scaling(results)?,
         "peers" => tables::peers(results, "avx512")?,
         "peers-avx2" => tables::peers(results, "avx2")?,
+        "spark-steps" => spark::steps(results)?,
+        "spark-parts" => spark::parts(results)?,
+        "spark-reductions" => spark::reductions(results)?,
+        "spark-model" => spark::model(results)?,
+        "spark-scoring" => spark::scoring(results)?,
         "paper-items" => tables::paper(&results.root),
         _ => match name.strip_prefix("figure:") {
             Some(figure) => figures::shown(results, figure)?,
