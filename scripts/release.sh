@@ -9,7 +9,7 @@
 # target the C library is linked in (the flag crt-static goes to the last link alone, so that nothing else is compiled again).
 # Names of hosts are then still looked up by the C library of the machine that runs it, which matters for `flowgmm data get`
 # alone. With a musl target not even that is needed; it takes `rustup target add x86_64-unknown-linux-musl` and musl-gcc (Debian:
-# musl-tools).
+# musl-tools), and has not been built to its end yet.
 # On other systems the program is linked to the libraries that every program there uses. GPUs (--features wgpu) need the
 # system's driver, and are not part of the release. Containerfile puts the static program into an image.
 set -euo pipefail
