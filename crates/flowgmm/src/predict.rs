@@ -71,7 +71,7 @@ pub fn predict<'a>(model: &'a Model, source: &Source) -> Result<PredictedChunks<
     if chunks.n_images().is_some() && !source.kept().is_empty() {
         return Err(Error::Request("columns can be kept of tables only, and these are images".into()));
     }
-    Ok(PredictedChunks { model, chunks, kept: source.kept().to_vec(), observer: None, ahead: None })
+    Ok(PredictedChunks { model, chunks, kept: source.kept().to_vec(), observer: None })
 }
 
 /// Scores several sets of rows `[n_i, dim]` in one pass: what [`predict`] gives for each alone, to the last bit. A set with a row
@@ -103,8 +103,6 @@ pub struct PredictedChunks<'a> {
     chunks: Chunks<'a>,
     kept: Vec<String>,
     observer: Option<&'a mut dyn Observer>,
-    /// What was read while the last chunk was scored.
-    ahead: Option<Result<Option<Chunk>>>,
 }
 
 impl<'a> PredictedChunks<'a> {
@@ -116,7 +114,7 @@ impl<'a> PredictedChunks<'a> {
     /// All rows' predictions at once, and what the user should know about the rows.
     pub fn all(mut self) -> Result<(Predictions, Vec<String>)> {
         let parts = self.by_ref().map(|chunk| Ok(chunk?.predictions)).collect::<Result<Vec<_>>>()?;
-        Ok((joined(parts, self.model), self.into_warnings()))
+        Ok((Predictions::joined(parts, self.model), self.into_warnings()))
     }
 
     /// What the user should know about the rows, once they are read.
@@ -124,20 +122,10 @@ impl<'a> PredictedChunks<'a> {
         self.chunks.into_warnings()
     }
 
-    fn read(&mut self) -> Result<Option<Chunk>> {
-        self.chunks.next(observer(&mut self.observer, &mut ()))
-    }
-
     fn next_chunk(&mut self) -> Result<Option<Predicted>> {
-        let read = self.ahead.take().unwrap_or_else(|| self.read());
-        let Some(Chunk { x, names, frame, .. }) = read? else { return Ok(None) };
-        // Encoding a table takes one thread: meanwhile the others have something to do.
-        let (model, mut predictions) = (self.model, None);
-        rayon::in_place_scope(|scope| {
-            scope.spawn(|_| predictions = Some(model.score(x.view())));
-            self.ahead = Some(self.read());
-        });
-        let predictions = predictions.expect("a scope ends when all of its work is done");
+        let Some(chunk) = self.chunks.next(observer(&mut self.observer, &mut ()))? else { return Ok(None) };
+        let Chunk { x, names, frame, .. } = chunk;
+        let predictions = self.model.score(x.view());
         predictions.check(self.chunks.name(), &names)?;
         Ok(Some(Predicted { predictions, names, frame, kept: self.kept.clone() }))
     }
@@ -159,23 +147,5 @@ pub(crate) fn observer<'o>(
     match observer {
         Some(observer) => &mut **observer,
         None => nobody,
-    }
-}
-
-fn joined(parts: Vec<Predictions>, model: &Model) -> Predictions {
-    let stack = |pick: fn(&Predictions) -> ndarray::ArrayView2<f64>, columns: usize| {
-        let parts: Vec<_> = parts.iter().map(pick).collect();
-        match parts.is_empty() {
-            true => ndarray::Array2::zeros((0, columns)),
-            false => concatenate(Axis(0), &parts).expect("as many columns"),
-        }
-    };
-    let k = model.classes_ref().len();
-    Predictions {
-        log_probs: stack(|part| part.log_probs.view(), k),
-        logits: stack(|part| part.logits.view(), k),
-        log_conditional: stack(|part| part.log_conditional.view(), k),
-        z: stack(|part| part.z.view(), model.gmm().dim()),
-        log_marginal: parts.iter().flat_map(|part| part.log_marginal.iter().copied()).collect(),
     }
 }

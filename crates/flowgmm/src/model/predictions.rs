@@ -48,6 +48,21 @@ impl Predictions {
         arg_max(self.log_probs.view())
     }
 
+    /// Those of parts of the rows, one after the other.
+    pub(crate) fn joined(mut parts: Vec<Self>, model: &Model) -> Self {
+        if parts.len() == 1 {
+            return parts.remove(0);
+        }
+        let k = model.classes.len();
+        Self {
+            log_probs: stacked(parts.iter().map(|part| part.log_probs.view()), k),
+            logits: stacked(parts.iter().map(|part| part.logits.view()), k),
+            log_conditional: stacked(parts.iter().map(|part| part.log_conditional.view()), k),
+            log_marginal: parts.iter().flat_map(|part| part.log_marginal.iter().copied()).collect(),
+            z: stacked(parts.iter().map(|part| part.z.view()), model.gmm.dim()),
+        }
+    }
+
     /// Those of some rows.
     pub(crate) fn of_rows(&self, rows: Range<usize>) -> Self {
         let pick = |of: &Array2<f64>| of.slice(s![rows.clone(), ..]).to_owned();
@@ -103,34 +118,12 @@ impl Predictions {
     }
 }
 
-/// What the flow says of a batch, and the regression, log p(k | x) `[n, K]`.
-struct Pass {
-    flow: Predictions,
-    regressed: Option<Array2<f64>>,
-}
-
-impl Pass {
-    /// Those of all batches, one after the other; none without a batch.
-    fn joined(mut passes: Vec<Self>) -> Option<Self> {
-        if passes.len() < 2 {
-            return passes.pop();
-        }
-        let joined = |of: &dyn Fn(&Self) -> ArrayView2<f64>| {
-            let parts: Vec<_> = passes.iter().map(of).collect();
-            concatenate(Axis(0), &parts).expect("batches of the same columns")
-        };
-        let flow = Predictions {
-            log_probs: joined(&|pass| pass.flow.log_probs.view()),
-            logits: joined(&|pass| pass.flow.logits.view()),
-            log_conditional: joined(&|pass| pass.flow.log_conditional.view()),
-            log_marginal: passes.iter().flat_map(|pass| pass.flow.log_marginal.iter().copied()).collect(),
-            z: joined(&|pass| pass.flow.z.view()),
-        };
-        let of_all = passes.iter().map(|pass| pass.regressed.as_ref().map(|of| of.view()));
-        let regressed = of_all.collect::<Option<Vec<_>>>();
-        let regressed =
-            regressed.map(|parts| concatenate(Axis(0), &parts).expect("batches of the same columns"));
-        Some(Self { flow, regressed })
+/// Rows of several arrays, one after the other; no rows without an array.
+fn stacked<'a>(parts: impl Iterator<Item = ArrayView2<'a, f64>>, columns: usize) -> Array2<f64> {
+    let parts: Vec<_> = parts.collect();
+    match parts.is_empty() {
+        true => Array2::zeros((0, columns)),
+        false => concatenate(Axis(0), &parts).expect("parts of the same columns"),
     }
 }
 
@@ -140,15 +133,18 @@ impl Model {
         let batches: Vec<ArrayView2<f64>> = x.axis_chunks_iter(Axis(0), SCORING_BATCH).collect();
         // Batches side by side: what lies between the kernels of one takes a thread alone. A GPU has its own order.
         let place = self.gmm.place();
-        let passes: Vec<Pass> = if batches.len() > 1 && place.device == Place::cpu().device {
+        let passes: Vec<_> = if batches.len() > 1 && place.device == Place::cpu().device {
             batches.into_par_iter().map(|batch| self.pass(batch)).collect()
         } else {
             batches.into_iter().map(|batch| self.pass(batch)).collect()
         };
-        let Pass { flow, regressed } = Pass::joined(passes).unwrap_or_else(|| self.pass(x));
+        let (flow, regressed): (Vec<_>, Vec<_>) = passes.into_iter().unzip();
+        let flow = Predictions::joined(flow, self);
         match &self.blend {
             None => flow,
             Some(blend) => {
+                let of_all = || stacked(regressed.iter().flatten().map(|of| of.view()), self.classes.len());
+                let regressed = blend.experts.regression.is_some().then(of_all);
                 let logits = blend.logits(flow.log_probs.view(), regressed, x);
                 let log_probs = blend::tempered(logits.view(), blend.weights.temperature);
                 Predictions { log_probs, logits, ..flow }
@@ -156,15 +152,15 @@ impl Model {
         }
     }
 
-    /// What the flow and the regression in its space say of rows.
-    fn pass(&self, x: ArrayView2<f64>) -> Pass {
+    /// What the flow and the regression in its space say of some rows; the latter as log p(k | x) `[n, K]`.
+    fn pass(&self, x: ArrayView2<f64>) -> (Predictions, Option<Array2<f64>>) {
         let prepared = self.preprocess.apply(x);
         let regression = self.blend.as_ref().and_then(|blend| blend.experts.regression.as_ref());
         let regressed = regression.map(|regression| regression.log_probs(prepared.view()));
         let densities = self.gmm.densities(self.gmm.place().rows(prepared.view()));
         let gain = self.preprocess.log_density_gain(x);
         let flow = self.posterior(to_array(&densities.log_joint()), gain, to_array(&densities.z));
-        Pass { flow, regressed }
+        (flow, regressed)
     }
 
     /// The flow's posterior of log p(x, k) `[n, K]`, which is in the flow's units; `gain` is what log p(x) gains in the user's.
