@@ -55,6 +55,28 @@ fn the_flow_predicts_alone_if_asked_to_before_or_after_the_fit() {
     assert!(none.model.blend().is_none(), "as TOML says it");
 }
 
+/// More rows than a batch are scored by all threads; a batch, a row and no row at all must not notice.
+#[test]
+fn rows_are_scored_alike_in_several_batches_in_one_and_not_at_all() {
+    let model = fit(&request(8)).model;
+    let mut rng = ChaCha8Rng::seed_from_u64(4);
+    let x = Array2::from_shape_fn((5000, 2), |_| rng.random_range(-8.0..8.0));
+    for model in [&model, &model.clone().pure_flow()] {
+        let all = model.score(x.view());
+        for (from, to) in [(0, 1), (2000, 2100), (4999, 5000)] {
+            let some = model.score(x.slice(ndarray::s![from..to, ..]));
+            assert_eq!(some.log_probs, all.log_probs.slice(ndarray::s![from..to, ..]));
+            assert_eq!(some.z, all.z.slice(ndarray::s![from..to, ..]));
+            assert_eq!(some.log_marginal, all.log_marginal[from..to]);
+        }
+        let none = model.score(Array2::zeros((0, 2)).view());
+        assert_eq!(
+            (none.n(), none.log_probs.dim(), none.logits.dim(), none.z.dim()),
+            (0, (0, 3), (0, 3), (0, 2))
+        );
+    }
+}
+
 #[test]
 fn a_model_keeps_what_held_out_labels_said() {
     let model = fit(&request(8)).model;
